@@ -1,0 +1,1 @@
+"""The SPARC model: network, encoders, files, and what happens after the network."""

@@ -1,0 +1,1 @@
+"""The default English model: a folder of data files."""

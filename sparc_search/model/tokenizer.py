@@ -1,0 +1,88 @@
+"""Word pieces with their characters: one tokenizer for both encoders, training and the n-gram names."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from ..errors import ModelDamaged
+from ..records import CONTINUES, PUNCTUATION
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The word pieces of one text, without special tokens."""
+
+    ids: NDArray[np.int32]  # (N,)
+    offsets: NDArray[np.int32]  # (N, 2) characters of the text
+    flags: NDArray[np.uint8]  # (N,) CONTINUES | PUNCTUATION
+
+
+class WordPieces:
+    """A `tokenizer.json` of a BERT-like model, with truncation and padding switched off."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._tokenizer = tokenizer
+        self.cls, self.sep, self.pad = (self._special(name) for name in ("[CLS]", "[SEP]", "[PAD]"))
+
+    @classmethod
+    def load(cls, folder: Path) -> WordPieces:
+        """Read `tokenizer.json` of a model folder."""
+        path = folder / "tokenizer.json"
+        try:
+            return cls(Tokenizer.from_file(str(path)))
+        except Exception as error:  # the library raises bare Exception
+            raise ModelDamaged(f"{path} is not a tokenizer: {error}") from error
+
+    def __call__(self, texts: Sequence[str]) -> list[Pieces]:
+        """Pieces of each text, however long."""
+        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [
+            self._pieces(text, encoding.ids, encoding.offsets) for text, encoding in zip(texts, encodings, strict=True)
+        ]
+
+    def piece(self, token_id: int) -> str:
+        """The string of a token id."""
+        return self._vocabulary[token_id]
+
+    def save(self, folder: Path) -> None:
+        """Write `tokenizer.json`."""
+        self._tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
+
+    def _pieces(self, text: str, ids: list[int], offsets: list[tuple[int, int]]) -> Pieces:
+        id_array = np.asarray(ids, np.int32)
+        flags = self._flags[id_array] if ids else np.zeros(0, np.uint8)
+        return Pieces(id_array, np.asarray(offsets, np.int32).reshape(-1, 2), flags)
+
+    def _special(self, name: str) -> int:
+        token_id: int | None = self._tokenizer.token_to_id(name)
+        if token_id is None:
+            raise ModelDamaged(f"the tokenizer has no {name} token", "use the tokenizer of a BERT-like model")
+        return token_id
+
+    @cached_property
+    def _vocabulary(self) -> list[str]:
+        size = self._tokenizer.get_vocab_size(with_added_tokens=True)
+        return [self._tokenizer.id_to_token(token_id) or "" for token_id in range(size)]
+
+    @cached_property
+    def _flags(self) -> NDArray[np.uint8]:
+        return np.asarray([flags_of(piece) for piece in self._vocabulary], np.uint8)
+
+
+def flags_of(piece: str) -> int:
+    """CONTINUES for a piece that goes on with a word, PUNCTUATION for one without letter or digit."""
+    bare = piece.removeprefix("##") if len(piece) > 2 else piece
+    flags = CONTINUES if bare != piece else 0
+    if not any(unicodedata.category(character)[0] in "LNMS" for character in bare):
+        flags |= PUNCTUATION
+    return flags

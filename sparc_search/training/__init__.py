@@ -1,0 +1,1 @@
+"""Training of the SPARC model (needs the `torch` extra)."""

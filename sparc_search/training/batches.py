@@ -1,0 +1,159 @@
+"""Batches for training: each passage is encoded once for all its questions, beside passages that are hard for it.
+
+An epoch is planned as a whole from (seed, epoch, neighbours), so a resumed run meets exactly the batches it would have
+met. A step holds groups of a passage and its nearest neighbours; groups of like length go together, because a padded
+token costs as much as a real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .squad_data import TrainingPassage, TrainingQuestion
+
+Step = list[tuple[int, list[int]]]
+"""(passage number, numbers of its questions) for one optimiser step."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchShape:
+    """How much goes into one step."""
+
+    passages: int = 12
+    group: int = 3
+    questions_per_passage: int = 6
+
+
+@dataclass(slots=True)
+class Batch:
+    """One step as tensors. P passages of T tokens, Q questions of M tokens; [CLS] stands at position 0."""
+
+    passage_ids: Tensor  # (P, T)
+    passage_mask: Tensor  # (P, T)
+    question_ids: Tensor  # (Q, M)
+    question_mask: Tensor  # (Q, M)
+    owner: Tensor  # (Q,) the passage with the answer
+    start: Tensor  # (Q,) token position of the answer's first piece in its passage
+    end: Tensor  # (Q,)
+    allowed: Tensor  # (Q, P) False where another passage holds the same answer: neither right nor wrong
+    question_numbers: NDArray[np.int64]  # (Q,) numbers over the whole data, for the memory of question vectors
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on another device."""
+        moved = {
+            name: value.to(device) if isinstance(value := getattr(self, name), Tensor) else value
+            for name in self.__slots__
+        }
+        return Batch(**moved)
+
+
+def plan_epoch(
+    passages: Sequence[TrainingPassage], neighbours: Sequence[Sequence[int]], shape: BatchShape, seed: int, epoch: int
+) -> list[Step]:
+    """All steps of an epoch: every drawn passage once, next to its neighbours where they are still free."""
+    rng = np.random.default_rng((seed, epoch))
+    drawn = [number for number, passage in enumerate(passages) if rng.random() < passage.weight]
+    groups = grouped(rng.permutation(drawn).tolist(), neighbours, shape.group, rng)
+    lengths = [max(len(passages[number].ids) for number in group) for group in groups]
+    order = sorted(range(len(groups)), key=lambda at: lengths[at] + rng.uniform(0, 24))  # noise mixes the batches
+    per_step = max(1, shape.passages // shape.group)
+    chunks = [order[at : at + per_step] for at in range(0, len(order), per_step)]
+    steps = []
+    for at in rng.permutation(len(chunks)):
+        members = [number for group in chunks[at] for number in groups[group]]
+        steps.append(
+            [(number, drawn_questions(passages[number], shape.questions_per_passage, rng)) for number in members]
+        )
+    return steps
+
+
+def grouped(
+    order: Sequence[int], neighbours: Sequence[Sequence[int]], size: int, rng: np.random.Generator
+) -> list[list[int]]:
+    """Each passage in exactly one group: a seed and those of its nearest neighbours nobody has taken yet."""
+    free = set(order)
+    groups: list[list[int]] = []
+    rest: list[int] = []
+    for seed in order:
+        if seed not in free:
+            continue
+        free.remove(seed)
+        near = [number for number in neighbours[seed] if number in free][: size - 1]
+        free.difference_update(near)
+        if near:
+            groups.append([seed, *near])
+        else:
+            rest.append(seed)
+    groups += [rest[at : at + size] for at in range(0, len(rest), size)]
+    return groups
+
+
+def drawn_questions(passage: TrainingPassage, most: int, rng: np.random.Generator) -> list[int]:
+    """At most `most` of a passage's questions, by chance."""
+    return sorted(rng.permutation(len(passage.questions))[:most].tolist())
+
+
+def make_batch(
+    passages: Sequence[TrainingPassage], first_question: NDArray[np.int64], step: Step, special: tuple[int, int, int]
+) -> Batch:
+    """Tensors of one step. `first_question[p]` numbers the first question of passage p; `special` = cls, sep, pad."""
+    chosen = [passages[number] for number, _ in step]
+    asked: list[tuple[int, TrainingQuestion, int]] = [
+        (row, passages[number].questions[at], int(first_question[number]) + at)
+        for row, (number, questions) in enumerate(step)
+        for at in questions
+    ]
+    passage_ids, passage_mask = padded([passage.ids for passage in chosen], special)
+    question_ids, question_mask = padded([question.ids for _, question, _ in asked], special)
+    allowed = np.ones((len(asked), len(chosen)), np.bool_)
+    bytes_of = [passage.ids.tobytes() for passage in chosen]
+    for at, (row, question, _) in enumerate(asked):
+        answer = chosen[row].ids[question.start : question.end + 1].tobytes()
+        allowed[at] = [other == row or answer not in text for other, text in enumerate(bytes_of)]
+    return Batch(
+        passage_ids,
+        passage_mask,
+        question_ids,
+        question_mask,
+        torch.tensor([row for row, _, _ in asked]),
+        torch.tensor([question.start + 1 for _, question, _ in asked]),
+        torch.tensor([question.end + 1 for _, question, _ in asked]),
+        torch.from_numpy(allowed),
+        np.asarray([number for _, _, number in asked]),
+    )
+
+
+def padded(rows: Sequence[NDArray[np.int32]], special: tuple[int, int, int]) -> tuple[Tensor, Tensor]:
+    """[CLS] row [SEP] [PAD]...: (B, T) ids and mask."""
+    cls, sep, pad = special
+    width = max(len(row) for row in rows) + 2
+    ids = np.full((len(rows), width), pad, np.int64)
+    for at, row in enumerate(rows):
+        ids[at, 0], ids[at, 1 : len(row) + 1], ids[at, len(row) + 1] = cls, row, sep
+    lengths = np.asarray([len(row) + 2 for row in rows])
+    mask = np.arange(width)[None, :] < lengths[:, None]
+    return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64))
+
+
+def number_questions(passages: Sequence[TrainingPassage]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(number of each passage's first question, passage that each question belongs to)."""
+    counts = np.asarray([len(passage.questions) for passage in passages])
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    return first.astype(np.int64), np.repeat(np.arange(len(passages)), counts).astype(np.int64)
+
+
+def batches(
+    passages: Sequence[TrainingPassage],
+    first_question: NDArray[np.int64],
+    steps: Sequence[Step],
+    special: tuple[int, int, int],
+) -> Iterator[Batch]:
+    """The batches of some steps, one after the other."""
+    for step in steps:
+        yield make_batch(passages, first_question, step, special)

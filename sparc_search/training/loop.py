@@ -1,0 +1,261 @@
+"""The training loop: flat, resumable, the same on a CPU, a GPU or several.
+
+Everything that decides the next step is in the checkpoint or follows from (seed, step), so a run that was killed and
+resumed ends with the same weights as one that was not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..model.network import SparcNetwork
+from .average import WeightAverage, copy_into, trainable
+from .batches import BatchShape, Step, make_batch, number_questions, plan_epoch
+from .checkpoint import load_optimiser, optimiser_tensors, read_checkpoint, write_checkpoint
+from .held_out import Measures, measure
+from .negatives import inverse_document_frequency, lexical_vectors, nearest_passages
+from .objective import Losses, LossWeights, step_loss
+from .schedule import Schedule
+from .squad_data import TrainingPassage
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """What a run does. Whatever is here lands in `training.json`."""
+
+    steps: int
+    rate: float = 9e-5
+    head_rate: float = 5.0  # times `rate`
+    warm_up: int = 100
+    cool_down: int = 400
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    accumulate: int = 1
+    average: float = 0.998
+    seed: int = 45
+    evaluate_every: int = 500
+    checkpoint_every: int = 200
+    patience: int = 0  # evaluations without a better one before stopping early; 0 = never
+    threads: int = 0
+    mixed_precision: bool = False
+    batch: BatchShape = field(default_factory=BatchShape)
+    losses: LossWeights = field(default_factory=LossWeights)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One step's news, for the bar and the log."""
+
+    step: int
+    total: int
+    epoch: int
+    losses: dict[str, float]
+    rate: float
+    examples_per_second: float
+    tokens_per_second: float
+    measures: Measures | None = None
+
+
+class Training:
+    """A run in progress. `run()` takes it to its end; `network` then holds the averaged weights."""
+
+    def __init__(
+        self,
+        network: SparcNetwork,
+        passages: Sequence[TrainingPassage],
+        held_out: Sequence[TrainingPassage],
+        special: tuple[int, int, int],
+        settings: TrainingSettings,
+        checkpoint: Path | None = None,
+    ) -> None:
+        self.network, self.passages, self.held_out, self.special = network, passages, held_out, special
+        self.settings, self.checkpoint = settings, checkpoint
+        self.device = next(network.parameters()).device
+        self.first_question, self.owner = number_questions(passages)
+        idf = inverse_document_frequency(passages, int(network.config.body["vocab_size"]))
+        self.idf = torch.from_numpy(idf).to(self.device)
+        self.memory: NDArray[np.float16] | None = None  # the newest vector of each question
+        self.mined = lexical_vectors(passages, idf, settings.seed).astype(np.float16)  # what this epoch was mined by
+        self.step = self.epoch = self.step_in_epoch = 0
+        self.best: Measures | None = None
+        self.stale = 0
+        self.history: list[dict[str, Any]] = []
+        freeze_word_embeddings(network)
+        self.optimiser = make_optimiser(network, settings)
+        self.average = WeightAverage(network, settings.average)
+
+    def run(self, report: Callable[[Progress], None], stop: Callable[[], bool] = lambda: False) -> None:
+        """Train to the last step (or until `stop`), reporting each step; a checkpoint is left at the end."""
+        self.network.train()
+        while not self.finished and not stop():
+            steps = self.plan()
+            started = time.monotonic()
+            for micro in range(self.step_in_epoch, len(steps) - self.settings.accumulate + 1, self.settings.accumulate):
+                if self.finished or stop():
+                    break
+                losses, examples, tokens = self.optimise(steps[micro : micro + self.settings.accumulate])
+                self.step_in_epoch = micro + self.settings.accumulate
+                self.step += 1
+                seconds, started = time.monotonic() - started, time.monotonic()
+                measures = self.evaluate() if self.step % self.settings.evaluate_every == 0 else None
+                self.report(report, losses, examples / seconds, tokens / seconds, measures)
+                if self.step % self.settings.checkpoint_every == 0:
+                    self.save()
+                if measures:
+                    started = time.monotonic()
+            else:
+                self.next_epoch()
+        self.save()
+        copy_into(self.network, self.average.values)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last step is done, or nothing has got better for a while."""
+        patience = self.settings.patience
+        return self.step >= self.settings.steps or bool(patience and self.stale >= patience)
+
+    def plan(self) -> list[Step]:
+        """The steps of the current epoch."""
+        neighbours = nearest_passages(self.mined.astype(np.float32), self.owner)
+        return plan_epoch(self.passages, neighbours, self.settings.batch, self.settings.seed, self.epoch)
+
+    def next_epoch(self) -> None:
+        """From here on negatives are mined by the model's own question vectors."""
+        self.epoch, self.step_in_epoch = self.epoch + 1, 0
+        if self.memory is not None:
+            self.mined = self.memory.copy()
+
+    def optimise(self, steps: Sequence[Step]) -> tuple[Losses, int, int]:
+        """One optimiser step over `accumulate` batches."""
+        share = Schedule(self.settings.steps, self.settings.warm_up, self.settings.cool_down)(self.step)
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["peak"] * share
+        examples = tokens = 0
+        for number, step in enumerate(steps):
+            batch = make_batch(self.passages, self.first_question, step, self.special).to(self.device)
+            with self.precision():
+                seed = self.settings.seed + self.step * self.settings.accumulate + number
+                losses, vectors = step_loss(self.network, batch, self.settings.losses, self.idf, seed)
+            (losses.total / len(steps)).backward()  # type: ignore[no-untyped-call]
+            self.remember(batch.question_numbers, vectors)
+            examples += len(batch.owner)
+            tokens += int(batch.passage_mask.sum() + batch.question_mask.sum())
+        torch.nn.utils.clip_grad_norm_(list(trainable(self.network).values()), self.settings.clip)
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        self.average.update(self.network, self.step)
+        return losses, examples, tokens
+
+    def precision(self) -> Any:
+        """bf16 where it was asked for and the device has it."""
+        if self.settings.mixed_precision and self.device.type == "cuda":
+            return torch.autocast("cuda", torch.bfloat16)
+        return nullcontext()
+
+    def remember(self, numbers: NDArray[np.int64], vectors: Tensor) -> None:
+        """Keep question vectors for the mining of the next epoch."""
+        if self.memory is None:
+            spread = np.random.default_rng(self.settings.seed).standard_normal((len(self.owner), vectors.shape[1]))
+            self.memory = (spread * 1e-3).astype(np.float16)  # never asked yet: near nobody
+        self.memory[numbers] = vectors.half().cpu().numpy()
+
+    def evaluate(self) -> Measures:
+        """Measure the averaged weights on the held-out articles and remember the best."""
+        with self.average.in_place(self.network):
+            measures = measure(self.network, self.held_out, self.special)
+        self.stale = 0 if self.best is None or measures["f1"] > self.best["f1"] else self.stale + 1
+        if self.stale == 0:
+            self.best = measures
+        return measures
+
+    def report(
+        self, report: Callable[[Progress], None], losses: Losses, examples: float, tokens: float, measures: Measures | None
+    ) -> None:
+        """Tell the caller, and keep it for the loss curve."""
+        values = {name: round(float(value.detach()), 4) for name, value in losses._asdict().items()}
+        rate = self.optimiser.param_groups[0]["lr"]
+        news = Progress(self.step, self.settings.steps, self.epoch, values, rate, examples, tokens, measures)
+        self.history.append({"step": self.step, "epoch": self.epoch, **values, **({"held_out": measures} if measures else {})})
+        report(news)
+
+    def save(self) -> None:
+        """Write a checkpoint, if a place for it was given."""
+        if self.checkpoint is None:
+            return
+        names = {id(parameter): name for name, parameter in trainable(self.network).items()}
+        vectors = {"mined": torch.from_numpy(self.mined)}
+        if self.memory is not None:
+            vectors["memory"] = torch.from_numpy(self.memory)
+        tensors = {
+            "weights": dict(trainable(self.network).items()),
+            "average": self.average.values,
+            "optimiser": optimiser_tensors(self.optimiser, names),
+            "questions": vectors,
+        }
+        state = {
+            "step": self.step,
+            "epoch": self.epoch,
+            "step_in_epoch": self.step_in_epoch,
+            "best": self.best,
+            "stale": self.stale,
+            "history": self.history,
+            "settings": asdict(self.settings),
+            "questions": len(self.owner),
+        }
+        write_checkpoint(self.checkpoint, tensors, state)
+
+    def resume(self) -> None:
+        """Go on from the checkpoint; the data and the batch settings must be the same as before."""
+        from ..errors import ModelDamaged
+
+        if self.checkpoint is None:
+            raise ModelDamaged("there is no checkpoint folder to resume from")
+        tensors, state = read_checkpoint(self.checkpoint)
+        if state["questions"] != len(self.owner):
+            raise ModelDamaged(
+                f"the checkpoint was made with {state['questions']} questions, the data now has {len(self.owner)}",
+                "resume with the same data files and held-out articles",
+            )
+        copy_into(self.network, tensors["weights"])
+        self.average.values = tensors["average"]
+        load_optimiser(self.optimiser, tensors["optimiser"], trainable(self.network))
+        self.mined = tensors["questions"]["mined"].numpy()
+        if "memory" in tensors["questions"]:
+            self.memory = tensors["questions"]["memory"].numpy()
+        self.step, self.epoch, self.step_in_epoch = state["step"], state["epoch"], state["step_in_epoch"]
+        self.best, self.stale, self.history = state["best"], state["stale"], state["history"]
+
+
+def freeze_word_embeddings(network: SparcNetwork) -> None:
+    """The paper does not fine-tune word embeddings; they are a third of a small model."""
+    network.body.get_input_embeddings().weight.requires_grad_(False)  # type: ignore[operator]
+
+
+def make_optimiser(network: SparcNetwork, settings: TrainingSettings) -> torch.optim.AdamW:
+    """AdamW; new heads learn faster than the body that comes trained; no decay on biases and norms."""
+    heads = {id(parameter) for parameter in network.head_parameters()}
+    groups: dict[tuple[bool, bool], list[Tensor]] = {}
+    for parameter in trainable(network).values():
+        groups.setdefault((id(parameter) in heads, parameter.dim() > 1), []).append(parameter)
+    return torch.optim.AdamW(
+        [
+            {
+                "params": parameters,
+                "peak": settings.rate * (settings.head_rate if head else 1.0),
+                "weight_decay": settings.weight_decay if matrix else 0.0,
+            }
+            for (head, matrix), parameters in groups.items()
+        ],
+        lr=settings.rate,
+        fused=True,
+    )

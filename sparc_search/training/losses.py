@@ -1,0 +1,175 @@
+"""The losses, each a small function that names its equation. All are sums of inner products, on one scale.
+
+Shapes: P passages, T passage tokens, Q questions, M question tokens, L longest answer.
+`logits[q, p, i]` always means question q against position i of passage p: every question meets every passage of
+the batch, its own and the others, so the softmax below runs over the spans of *all* of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from ..model.network import PassageStates, QuestionStates
+
+NEVER = -1e9
+
+
+class Logits(NamedTuple):
+    """Word-level logits of questions against passages, and the part that belongs to pairs of words."""
+
+    start: Tensor  # (Q, P, T)
+    end: Tensor  # (Q, P, T)
+    span: Tensor  # (P, T, L) coherency of a start and the end l tokens later
+    passage: Tensor  # (Q, P)
+
+
+def dense_logits(passages: PassageStates, questions: QuestionStates, longest: int) -> Logits:
+    """dense(i, j) = s_i.q_s + e_j.q_e + a_i.b_j + p.q_p, in its parts."""
+    return Logits(
+        torch.einsum("ptd,qd->qpt", passages.start, questions.start),
+        torch.einsum("ptd,qd->qpt", passages.end, questions.end),
+        coherency(passages.span_start, passages.span_end, longest),
+        questions.pooled @ passages.pooled.T,
+    )
+
+
+def coherency(span_start: Tensor, span_end: Tensor, longest: int) -> Tensor:
+    """a_i.b_{i+l} for l < longest: (P, T, c) twice -> (P, T, L). Ends beyond the passage get 0 and are masked later."""
+    padded = functional.pad(span_end, (0, 0, 0, longest - 1))  # (P, T + L - 1, c)
+    return torch.einsum("ptc,ptcl->ptl", span_start, padded.unfold(1, longest, 1))
+
+
+def ngram_matches(passage_ids: Tensor, question_ids: Tensor, n: int) -> Tensor:
+    """The kernel F F'^T (eq. 2): 1 where the n-grams at passage position i and question position m are equal.
+
+    (P, T), (Q, M) -> (Q, M, P, T). Masks of special tokens are already in the weights on both sides.
+    """
+    equal = question_ids[:, :, None, None] == passage_ids[None, None]  # (Q, M, P, T)
+    matches = equal
+    for shift in range(1, n):
+        matches = matches & torch.roll(equal, (-shift, -shift), (1, 3))  # wrapped ends are masked by the weights
+    return matches
+
+
+class SparseLogits(NamedTuple):
+    """The sparse part of each word, and the bound of it that the inverted index will see."""
+
+    start: Tensor  # (Q, P, T)
+    end: Tensor  # (Q, P, T)
+    bound: Tensor  # (Q, P) sum over n-grams of question weight times the largest weight in the passage, both sides
+
+
+def sparse_logits(
+    passages: PassageStates, questions: QuestionStates, passage_ids: Tensor, question_ids: Tensor, mask: Tensor
+) -> SparseLogits:
+    """s_i.s'_[CLS] for start and end (eq. 2), never leaving positions for n-gram space."""
+    shape = (len(question_ids), *passage_ids.shape)
+    sides = {side: passage_ids.new_zeros(shape, dtype=passages.start.dtype) for side in ("start", "end")}
+    bound = passages.start.new_zeros(shape[:2])
+    sizes = sorted({int(name.rsplit("_", 1)[1]) for name in passages.attention})
+    matches = {n: ngram_matches(passage_ids, question_ids, n).to(passages.start.dtype) for n in sizes}
+    rows = mask.to(passages.start.dtype)[:, :, None]  # padding starts no phrase
+    for name, attention in passages.attention.items():
+        side, n = name.rsplit("_", 1)
+        asked = torch.einsum(
+            "qmpt,qm->qpt", matches[int(n)], questions.weights[name]
+        )  # question weight at each position
+        attention = attention * rows
+        sides[side] = sides[side] + torch.einsum("pij,qpj->qpi", attention, asked)
+        bound = bound + torch.einsum("pj,qpj->qp", attention.amax(1), asked)
+    return SparseLogits(sides["start"], sides["end"], bound)
+
+
+class Gold(NamedTuple):
+    """Where the answer of each question is."""
+
+    passage: Tensor  # (Q,)
+    start: Tensor  # (Q,)
+    end: Tensor  # (Q,)
+
+
+class Legal(NamedTuple):
+    """What a softmax may choose from."""
+
+    words: Tensor  # (P, T) real word pieces
+    spans: Tensor  # (P, T, L) pairs of them in one passage
+    passages: Tensor  # (Q, P) False where a passage is neither right nor wrong for a question
+
+
+def legal_choices(passage_mask: Tensor, allowed: Tensor, longest: int) -> Legal:
+    """Words between [CLS] and [SEP]; spans of at most `longest` of them."""
+    words = passage_mask.bool().clone()
+    words[:, 0] = False
+    words.scatter_(1, passage_mask.sum(1, keepdim=True) - 1, False)  # [SEP]
+    ends = functional.pad(words, (0, longest - 1)).unfold(1, longest, 1)
+    return Legal(words, words[:, :, None] & ends, allowed)
+
+
+def span_loss(logits: Logits, legal: Legal, gold: Gold) -> Tensor:
+    """-log softmax of the gold span over all legal spans of all passages (the paper's final loss).
+
+    Questions whose answer is longer than L have no legal gold span and are left out here, not in `word_loss`.
+    """
+    longest = logits.span.shape[2]
+    short = (gold.end - gold.start < longest).nonzero()[:, 0]
+    ends = functional.pad(logits.end[short], (0, longest - 1)).unfold(2, longest, 1)  # (Q, P, T, L)
+    scores = logits.start[short][..., None] + ends + logits.span + logits.passage[short][:, :, None, None]
+    scores = scores.masked_fill(~(legal.spans[None] & legal.passages[short][:, :, None, None]), NEVER)
+    start, end = gold.start[short], gold.end[short]
+    right = scores[torch.arange(len(short)), gold.passage[short], start, end - start]
+    return (scores.flatten(1).logsumexp(1) - right).mean()
+
+
+def word_loss(words: Tensor, logits: Logits, legal: Legal, owner: Tensor, position: Tensor) -> Tensor:
+    """Cross entropy of the gold start (or end) over all words of all passages."""
+    scores = words + logits.passage[:, :, None]
+    scores = scores.masked_fill(~(legal.words[None] & legal.passages[:, :, None]), NEVER)
+    right = owner * words.shape[2] + position
+    return functional.cross_entropy(scores.flatten(1), right)
+
+
+def phrase_loss(logits: Logits, legal: Legal, gold: Gold) -> Tensor:
+    """Span cross entropy + half of start and end cross entropy."""
+    start = word_loss(logits.start, logits, legal, gold.passage, gold.start)
+    end = word_loss(logits.end, logits, legal, gold.passage, gold.end)
+    return span_loss(logits, legal, gold) + 0.5 * (start + end)
+
+
+def passage_loss(scores: Tensor, allowed: Tensor, owner: Tensor) -> Tensor:
+    """Cross entropy of the right passage among those of the batch, for a passage-level score (Q, P)."""
+    return functional.cross_entropy(scores.masked_fill(~allowed, NEVER), owner)
+
+
+def filter_loss(logits: Tensor, usable: Tensor, gold: Gold) -> Tensor:
+    """Binary cross entropy of "an answer starts (ends) here", positives weighted by the length, as in DenSPI."""
+    target = torch.zeros_like(logits)
+    target[gold.passage, gold.start, 0] = 1
+    target[gold.passage, gold.end, 1] = 1
+    length = usable.sum(1).to(logits.dtype)[:, None, None]
+    weight = torch.where(target > 0, length, torch.ones_like(logits))
+    loss = functional.binary_cross_entropy_with_logits(logits, target, weight, reduction="none")
+    return (loss * usable[:, :, None]).sum() / (2 * usable.sum())
+
+
+def flops_loss(passages: PassageStates) -> Tensor:
+    """Mean squared activation of n-gram positions (the FLOPS regulariser): fewer, larger weights."""
+    return torch.stack([attention.mean((0, 1)).square().sum() for attention in passages.attention.values()]).sum()
+
+
+def lexical_margin(
+    passage_ids: Tensor, question_ids: Tensor, question_mask: Tensor, idf: Tensor, owner: Tensor
+) -> Tensor:
+    """tf-idf matching score of each *negative* passage, zero for the right one: (Q, P).
+
+    Added to the word-level logits of the negatives, it asks the model to win by more against passages that share
+    the question's rare words (section 3.3 of the paper).
+    """
+    present = torch.zeros(len(passage_ids), len(idf), dtype=idf.dtype, device=idf.device)
+    present.scatter_(1, passage_ids, 1.0)
+    weights = idf[question_ids] * question_mask
+    scores = torch.einsum("qmp,qm->qp", present.T[question_ids], weights) / weights.sum(1, keepdim=True)
+    return scores.scatter(1, owner[:, None], 0.0)

@@ -1,0 +1,149 @@
+"""SQuAD-format files (v1.1 and v2.0) become passages of word pieces with the questions that have their answer there.
+
+The same paragraph in several files is one passage with all its questions: question-agnostic encoding makes every
+further question on it almost free.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ReaderError, UsageError
+from ..model.tokenizer import Pieces, WordPieces
+
+
+@dataclass(slots=True)
+class TrainingQuestion:
+    """A question and the word pieces of its answer, both ends included."""
+
+    id: str
+    ids: NDArray[np.int32]
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class TrainingPassage:
+    """One passage; `weight` is how often an epoch sees it (below 1: a chance)."""
+
+    ids: NDArray[np.int32]
+    article: str
+    weight: float
+    questions: list[TrainingQuestion] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class SquadFile:
+    """A data file, the weight of its passages, and the sha256 by which `training.json` remembers it."""
+
+    path: Path
+    weight: float
+    sha256: str
+    data: list[dict[str, Any]]
+
+
+def read_squad(path: Path, weight: float = 1.0) -> SquadFile:
+    """Read one file in SQuAD's format."""
+    try:
+        raw = path.read_bytes()
+        data = json.loads(raw)["data"]
+    except OSError as error:
+        raise ReaderError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ReaderError(f"{path} is not a SQuAD file: {error!r}", "it needs a JSON object with `data`") from error
+    return SquadFile(path, weight, hashlib.sha256(raw).hexdigest(), data)
+
+
+def passages_of(
+    files: Sequence[SquadFile], pieces: WordPieces, window: int, question_window: int
+) -> list[TrainingPassage]:
+    """All passages that have at least one question with a usable answer."""
+    passages: dict[str, list[TrainingPassage]] = {}  # context -> its windows
+    offsets: dict[str, NDArray[np.int32]] = {}
+    for file in files:
+        for article, paragraph in paragraphs_of(file):
+            context = paragraph["context"]
+            if context not in passages:
+                whole = pieces([context])[0]
+                offsets[context] = whole.offsets
+                passages[context] = [TrainingPassage(ids, article, file.weight) for ids in windows(whole, window - 2)]
+            add_questions(passages[context], offsets[context], paragraph["qas"], pieces, window - 2, question_window)
+    found = [passage for cut in passages.values() for passage in cut if passage.questions]
+    if not found:
+        raise UsageError("no question with an answer was found in the training data")
+    return found
+
+
+def paragraphs_of(file: SquadFile) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(article title, paragraph) pairs."""
+    for article in file.data:
+        for paragraph in article["paragraphs"]:
+            yield article.get("title") or "", paragraph
+
+
+def windows(pieces: Pieces, size: int) -> list[NDArray[np.int32]]:
+    """Consecutive windows of at most `size` pieces; no piece is in two."""
+    return [pieces.ids[at : at + size] for at in range(0, max(len(pieces.ids), 1), size)]
+
+
+def add_questions(
+    cut: list[TrainingPassage],
+    offsets: NDArray[np.int32],
+    questions: Iterable[dict[str, Any]],
+    pieces: WordPieces,
+    size: int,
+    question_window: int,
+) -> None:
+    """Put each answerable question on the window that holds its answer."""
+    answerable = [question for question in questions if question.get("answers")]
+    encoded = pieces([question["question"] for question in answerable])
+    for question, question_pieces in zip(answerable, encoded, strict=True):
+        answer = question["answers"][0]
+        span = token_span(offsets, answer["answer_start"], answer["answer_start"] + len(answer["text"]))
+        if span is None or not len(question_pieces.ids):
+            continue
+        start, end = span
+        passage = cut[start // size]
+        if start // size == end // size:
+            shift = start // size * size
+            passage.questions.append(
+                TrainingQuestion(
+                    str(question.get("id", "")), question_pieces.ids[: question_window - 2], start - shift, end - shift
+                )
+            )
+
+
+def token_span(offsets: NDArray[np.int32], start: int, end: int) -> tuple[int, int] | None:
+    """The tokens that cover characters start..end, both ends included; None if there are none."""
+    if end <= start or not len(offsets):
+        return None
+    first = int(np.searchsorted(offsets[:, 1], start, side="right"))
+    last = int(np.searchsorted(offsets[:, 0], end, side="left")) - 1
+    return (first, last) if first < len(offsets) and first <= last else None
+
+
+def hold_out(
+    passages: Sequence[TrainingPassage], titles: Sequence[str], articles: int, seed: int
+) -> tuple[list[TrainingPassage], list[TrainingPassage]]:
+    """(for training, held out): `articles` whole articles, chosen among `titles` by seed."""
+    names = sorted(set(titles))
+    chosen = set(random.Random(seed).sample(names, min(articles, len(names))))
+    kept = [passage for passage in passages if passage.article not in chosen]
+    held = [passage for passage in passages if passage.article in chosen]
+    return kept, held
+
+
+def article_titles(file: SquadFile) -> list[str]:
+    """Titles of a file's articles; a "title" that holds over a tenth of the file is a heap, not an article."""
+    counts = Counter(title for title, _ in paragraphs_of(file))
+    return sorted(title for title, count in counts.items() if title and count <= counts.total() / 10)
