@@ -79,15 +79,8 @@ class EncodedDocument:
     passages: tuple[EncodedPassage, ...]
 
 
-@runtime_checkable
-class Store(Protocol):
-    """`sparc_search.stores`: keeps passages and answers sparse queries. The entry point opens one."""
-
-    def add(self, documents: Sequence[EncodedDocument]) -> None:
-        """Add or replace documents, all or none; durable when it returns."""
-
-    def delete(self, document_ids: Iterable[str]) -> int:
-        """Delete documents; how many there were."""
+class Searchable(Protocol):
+    """The reading half of a store."""
 
     def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
         """The content hash of each document that is there."""
@@ -101,6 +94,17 @@ class Store(Protocol):
     def statistics(self, lex_names: Sequence[str]) -> Statistics:
         """Number of passages and, of these terms, in how many each stands."""
 
+
+@runtime_checkable
+class Store(Searchable, Protocol):
+    """`sparc_search.stores`: keeps passages and answers sparse queries. The entry point opens one."""
+
+    def add(self, documents: Sequence[EncodedDocument]) -> None:
+        """Add or replace documents, all or none; durable when it returns."""
+
+    def delete(self, document_ids: Iterable[str]) -> int:
+        """Delete documents; how many there were."""
+
     def close(self) -> None:
         """Write what is still to be written and let go of files and locks; nothing acknowledged depends on it."""
 
@@ -109,7 +113,7 @@ class Store(Protocol):
 class Pinning(Protocol):
     """A store that can hold still: what is asked of a view comes from one state of the index."""
 
-    def view(self) -> AbstractContextManager[Store]:
+    def view(self) -> AbstractContextManager[Searchable]:
         """One committed state, for as long as the context lasts."""
 
 

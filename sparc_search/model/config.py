@@ -48,6 +48,7 @@ class SparcConfig:
             values["ngrams"] = tuple(values["ngrams"])
             values["filter_thresholds"] = tuple(values["filter_thresholds"])
             config = cls(**values)
+            _ = config.hidden_size, config.body["model_type"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelDamaged(f"{path} is not a SPARC model configuration: {error}") from error
         if config.format != FORMAT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from tokenizers import Tokenizer
 
 from ..errors import ModelDamaged
 from ..records import CONTINUES, PUNCTUATION
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ class WordPieces:
 
     def __call__(self, texts: Sequence[str]) -> list[Pieces]:
         """Pieces of each text, however long."""
-        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        clean = [_SURROGATES.sub("\ufffd", text) for text in texts]  # no UTF-8 has them; as long as what they replace
+        encodings = self._tokenizer.encode_batch(clean, add_special_tokens=False)
         return [
             self._pieces(text, encoding.ids, encoding.offsets) for text, encoding in zip(texts, encodings, strict=True)
         ]
@@ -61,7 +65,8 @@ class WordPieces:
     def _pieces(self, text: str, ids: list[int], offsets: list[tuple[int, int]]) -> Pieces:
         id_array = np.asarray(ids, np.int32)
         flags = self._flags[id_array] if ids else np.zeros(0, np.uint8)
-        return Pieces(id_array, np.asarray(offsets, np.int32).reshape(-1, 2), flags)
+        whole = offsets if text.isascii() else with_marks(text, offsets)
+        return Pieces(id_array, np.asarray(whole, np.int32).reshape(-1, 2), flags)
 
     def _special(self, name: str) -> int:
         token_id: int | None = self._tokenizer.token_to_id(name)
@@ -77,6 +82,17 @@ class WordPieces:
     @cached_property
     def _flags(self) -> NDArray[np.uint8]:
         return np.asarray([flags_of(piece) for piece in self._vocabulary], np.uint8)
+
+
+def with_marks(text: str, offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Offsets that take in the combining marks behind a piece: the normaliser strips them, an answer shows them."""
+    whole = []
+    following = [start for start, _ in offsets[1:]] + [len(text)]
+    for (start, end), limit in zip(offsets, following, strict=False):  # no pieces, one limit
+        while end < limit and unicodedata.category(text[end])[0] == "M":
+            end += 1
+        whole.append((start, end))
+    return whole
 
 
 def flags_of(piece: str) -> int:

@@ -1,4 +1,4 @@
-"""A running average of the weights: the model that is measured and shipped. It forgets early steps while it is young."""
+"""A running average of the weights: the model that is measured and shipped. Young, it forgets early steps."""
 
 from __future__ import annotations
 
@@ -14,19 +14,29 @@ class WeightAverage:
 
     def __init__(self, network: nn.Module, decay: float) -> None:
         self.decay = decay
-        self.values = {name: value.detach().clone() for name, value in trainable(network).items()}
+        self._values = {name: value.detach().clone() for name, value in trainable(network).items()}
+
+    @property
+    def values(self) -> dict[str, Tensor]:
+        """The averages by parameter name."""
+        return self._values
+
+    @values.setter
+    def values(self, saved: dict[str, Tensor]) -> None:
+        # A file has them sorted by name and on the CPU; `update` walks over them beside the network's parameters.
+        self._values = {name: saved[name].to(value.device) for name, value in self._values.items()}
 
     def update(self, network: nn.Module, step: int) -> None:
         """Take in the weights after step number `step`."""
         keep = min(self.decay, (1 + step) / (10 + step))
         with torch.no_grad():
-            torch._foreach_lerp_(list(self.values.values()), list(trainable(network).values()), 1 - keep)
+            torch._foreach_lerp_(list(self._values.values()), list(trainable(network).values()), 1 - keep)
 
     @contextmanager
     def in_place(self, network: nn.Module) -> Iterator[None]:
         """Let the network hold the average for a while."""
         live = {name: value.detach().clone() for name, value in trainable(network).items()}
-        copy_into(network, self.values)
+        copy_into(network, self._values)
         try:
             yield
         finally:

@@ -115,7 +115,7 @@ def make_batch(
     bytes_of = [passage.ids.tobytes() for passage in chosen]
     for at, (row, question, _) in enumerate(asked):
         answer = chosen[row].ids[question.start : question.end + 1].tobytes()
-        allowed[at] = [other == row or answer not in text for other, text in enumerate(bytes_of)]
+        allowed[at] = [other == row or not holds(text, answer) for other, text in enumerate(bytes_of)]
     return Batch(
         passage_ids,
         passage_mask,
@@ -127,6 +127,14 @@ def make_batch(
         torch.from_numpy(allowed),
         np.asarray([number for _, _, number in asked]),
     )
+
+
+def holds(passage: bytes, answer: bytes) -> bool:
+    """Whether the int32 ids of an answer stand in a passage, not just their bytes across the borders of its ids."""
+    at = passage.find(answer)
+    while at > 0 and at % 4:
+        at = passage.find(answer, at + 1)
+    return at >= 0
 
 
 def padded(rows: Sequence[NDArray[np.int32]], special: tuple[int, int, int]) -> tuple[Tensor, Tensor]:

@@ -23,15 +23,18 @@ Tensors = dict[str, Tensor]
 
 def write_checkpoint(folder: Path, tensors: Mapping[str, Tensors], state: Mapping[str, Any]) -> None:
     """Replace the checkpoint at `folder`; `tensors` are files by name."""
+    recover(folder)
     fresh = folder.with_name(folder.name + ".new")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
     for name, values in tensors.items():
         contiguous = {key: value.detach().contiguous() for key, value in values.items()}
         save_file(contiguous, fresh / f"{name}.safetensors")
-    (fresh / "state.json").write_text(json.dumps(state), "utf-8")
+    (fresh / "state.part").write_text(json.dumps(state), "utf-8")
     for path in fresh.iterdir():
         sync(path)
+    (fresh / "state.part").rename(fresh / "state.json")  # now it is whole
+    sync(fresh)
     old = folder.with_name(folder.name + ".old")
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
@@ -39,6 +42,15 @@ def write_checkpoint(folder: Path, tensors: Mapping[str, Tensors], state: Mappin
     fresh.rename(folder)
     sync(folder.parent)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def recover(folder: Path) -> None:
+    """After a kill between the two renames the newest whole checkpoint takes its place, before anything is removed."""
+    if not folder.exists():
+        for place in (folder.with_name(folder.name + ".new"), folder.with_name(folder.name + ".old")):
+            if (place / "state.json").exists():
+                place.rename(folder)
+                return
 
 
 def read_checkpoint(folder: Path) -> tuple[dict[str, Tensors], dict[str, Any]]:
@@ -49,7 +61,9 @@ def read_checkpoint(folder: Path) -> tuple[dict[str, Tensors], dict[str, Any]]:
                 state = json.loads((place / "state.json").read_text("utf-8"))
                 return {path.stem: load_file(path) for path in place.glob("*.safetensors")}, state
             except Exception as error:
-                raise ModelDamaged(f"the checkpoint in {place} cannot be read: {error}", "start without --resume") from error
+                raise ModelDamaged(
+                    f"the checkpoint in {place} cannot be read: {error}", "start without --resume"
+                ) from error
     raise ModelDamaged(f"there is no checkpoint in {folder}", "start without --resume")
 
 
@@ -76,4 +90,4 @@ def load_optimiser(optimiser: torch.optim.Optimizer, tensors: Tensors, parameter
     for key, value in tensors.items():
         name, moment = key.split("|")
         parameter = parameters[name]
-        optimiser.state[parameter][moment] = value if moment == "step" else value.to(parameter.device)
+        optimiser.state[parameter][moment] = value.to(parameter.device)  # "step" too: a fused optimiser has it there

@@ -1,7 +1,7 @@
 """How good the model is on articles it never saw: quick, inside training. `sparc-search evaluate` is the real judge.
 
 Answers are compared as word pieces. "Closed" looks for the answer in the question's own passage; the passage ranks
-say how often the right passage comes first among all held-out ones, by passage vector and by the sparse bound.
+say how often the right passage comes first among 16 of like length, by passage vector and by the sparse bound.
 """
 
 from __future__ import annotations

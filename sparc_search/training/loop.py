@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..errors import ModelDamaged
 from ..model.network import SparcNetwork
 from .average import WeightAverage, copy_into, trainable
 from .batches import BatchShape, Step, make_batch, number_questions, plan_epoch
@@ -27,6 +28,7 @@ from .negatives import inverse_document_frequency, lexical_vectors, nearest_pass
 from .objective import Losses, LossWeights, step_loss
 from .schedule import Schedule
 from .squad_data import TrainingPassage
+from .world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,9 @@ class Training:
         special: tuple[int, int, int],
         settings: TrainingSettings,
         checkpoint: Path | None = None,
+        world: World | None = None,
     ) -> None:
+        self.world = world or World()
         self.network, self.passages, self.held_out, self.special = network, passages, held_out, special
         self.settings, self.checkpoint = settings, checkpoint
         self.device = next(network.parameters()).device
@@ -85,6 +89,7 @@ class Training:
         idf = inverse_document_frequency(passages, int(network.config.body["vocab_size"]))
         self.idf = torch.from_numpy(idf).to(self.device)
         self.memory: NDArray[np.float16] | None = None  # the newest vector of each question
+        self.written = np.zeros(len(self.owner), np.bool_)  # whose vector this process has seen in this epoch
         self.mined = lexical_vectors(passages, idf, settings.seed).astype(np.float16)  # what this epoch was mined by
         self.step = self.epoch = self.step_in_epoch = 0
         self.best: Measures | None = None
@@ -97,23 +102,23 @@ class Training:
     def run(self, report: Callable[[Progress], None], stop: Callable[[], bool] = lambda: False) -> None:
         """Train to the last step (or until `stop`), reporting each step; a checkpoint is left at the end."""
         self.network.train()
-        while not self.finished and not stop():
+        per_step = self.settings.accumulate * self.world.size
+        stopped = False
+        while not self.finished and not stopped:
             steps = self.plan()
             started = time.monotonic()
-            for micro in range(self.step_in_epoch, len(steps) - self.settings.accumulate + 1, self.settings.accumulate):
-                if self.finished or stop():
+            while self.step_in_epoch + per_step <= len(steps) and not self.finished:
+                if stopped := self.world.any(stop()):
                     break
-                losses, examples, tokens = self.optimise(steps[micro : micro + self.settings.accumulate])
-                self.step_in_epoch = micro + self.settings.accumulate
+                losses, examples, tokens = self.optimise(steps[self.step_in_epoch : self.step_in_epoch + per_step])
+                self.step_in_epoch += per_step
                 self.step += 1
-                seconds, started = time.monotonic() - started, time.monotonic()
-                measures = self.evaluate() if self.step % self.settings.evaluate_every == 0 else None
-                self.report(report, losses, examples / seconds, tokens / seconds, measures)
+                seconds = time.monotonic() - started
+                self.report(report, losses, examples / seconds, tokens / seconds)
                 if self.step % self.settings.checkpoint_every == 0:
                     self.save()
-                if measures:
-                    started = time.monotonic()
-            else:
+                started = time.monotonic()
+            if not stopped and not self.finished:
                 self.next_epoch()
         self.save()
         copy_into(self.network, self.average.values)
@@ -133,23 +138,26 @@ class Training:
         """From here on negatives are mined by the model's own question vectors."""
         self.epoch, self.step_in_epoch = self.epoch + 1, 0
         if self.memory is not None:
+            self.world.merge_rows(self.memory, self.written)
             self.mined = self.memory.copy()
+            self.written[:] = False
 
     def optimise(self, steps: Sequence[Step]) -> tuple[Losses, int, int]:
-        """One optimiser step over `accumulate` batches."""
+        """One optimiser step over `accumulate` batches of each process."""
         share = Schedule(self.settings.steps, self.settings.warm_up, self.settings.cool_down)(self.step)
         for group in self.optimiser.param_groups:
             group["lr"] = group["peak"] * share
         examples = tokens = 0
-        for number, step in enumerate(steps):
+        for number, step in self.world.share(steps):
             batch = make_batch(self.passages, self.first_question, step, self.special).to(self.device)
             with self.precision():
-                seed = self.settings.seed + self.step * self.settings.accumulate + number
+                seed = self.settings.seed + self.step * len(steps) + number
                 losses, vectors = step_loss(self.network, batch, self.settings.losses, self.idf, seed)
             (losses.total / len(steps)).backward()  # type: ignore[no-untyped-call]
             self.remember(batch.question_numbers, vectors)
             examples += len(batch.owner)
             tokens += int(batch.passage_mask.sum() + batch.question_mask.sum())
+        self.world.sum_gradients(trainable(self.network).values())
         torch.nn.utils.clip_grad_norm_(list(trainable(self.network).values()), self.settings.clip)
         self.optimiser.step()
         self.optimiser.zero_grad()
@@ -168,6 +176,7 @@ class Training:
             spread = np.random.default_rng(self.settings.seed).standard_normal((len(self.owner), vectors.shape[1]))
             self.memory = (spread * 1e-3).astype(np.float16)  # never asked yet: near nobody
         self.memory[numbers] = vectors.half().cpu().numpy()
+        self.written[numbers] = True
 
     def evaluate(self) -> Measures:
         """Measure the averaged weights on the held-out articles and remember the best."""
@@ -178,19 +187,20 @@ class Training:
             self.best = measures
         return measures
 
-    def report(
-        self, report: Callable[[Progress], None], losses: Losses, examples: float, tokens: float, measures: Measures | None
-    ) -> None:
-        """Tell the caller, and keep it for the loss curve."""
+    def report(self, report: Callable[[Progress], None], losses: Losses, examples: float, tokens: float) -> None:
+        """Measure when it is time, tell the caller, and keep it for the loss curve."""
+        due = self.step % self.settings.evaluate_every == 0 or self.step == self.settings.steps
+        measures = self.evaluate() if due and self.held_out else None
         values = {name: round(float(value.detach()), 4) for name, value in losses._asdict().items()}
         rate = self.optimiser.param_groups[0]["lr"]
         news = Progress(self.step, self.settings.steps, self.epoch, values, rate, examples, tokens, measures)
-        self.history.append({"step": self.step, "epoch": self.epoch, **values, **({"held_out": measures} if measures else {})})
+        row = {"step": self.step, "epoch": self.epoch, **values}
+        self.history.append({**row, "held_out": measures} if measures else row)
         report(news)
 
     def save(self) -> None:
         """Write a checkpoint, if a place for it was given."""
-        if self.checkpoint is None:
+        if self.checkpoint is None or not self.world.leads:
             return
         names = {id(parameter): name for name, parameter in trainable(self.network).items()}
         vectors = {"mined": torch.from_numpy(self.mined)}
@@ -216,8 +226,6 @@ class Training:
 
     def resume(self) -> None:
         """Go on from the checkpoint; the data and the batch settings must be the same as before."""
-        from ..errors import ModelDamaged
-
         if self.checkpoint is None:
             raise ModelDamaged("there is no checkpoint folder to resume from")
         tensors, state = read_checkpoint(self.checkpoint)

@@ -72,7 +72,7 @@ def sparse_logits(
     bound = passages.start.new_zeros(shape[:2])
     sizes = sorted({int(name.rsplit("_", 1)[1]) for name in passages.attention})
     matches = {n: ngram_matches(passage_ids, question_ids, n).to(passages.start.dtype) for n in sizes}
-    rows = mask.to(passages.start.dtype)[:, :, None]  # padding starts no phrase
+    rows = inner_words(mask).to(passages.start.dtype)[:, :, None]  # [CLS], [SEP] and padding bound no phrase
     for name, attention in passages.attention.items():
         side, n = name.rsplit("_", 1)
         asked = torch.einsum(
@@ -100,11 +100,16 @@ class Legal(NamedTuple):
     passages: Tensor  # (Q, P) False where a passage is neither right nor wrong for a question
 
 
+def inner_words(mask: Tensor) -> Tensor:
+    """Real word pieces: what stands between [CLS] and [SEP]. (B, T) -> (B, T)."""
+    words = mask.bool().clone()
+    words[:, 0] = False
+    return words.scatter(1, mask.sum(1, keepdim=True) - 1, False)
+
+
 def legal_choices(passage_mask: Tensor, allowed: Tensor, longest: int) -> Legal:
     """Words between [CLS] and [SEP]; spans of at most `longest` of them."""
-    words = passage_mask.bool().clone()
-    words[:, 0] = False
-    words.scatter_(1, passage_mask.sum(1, keepdim=True) - 1, False)  # [SEP]
+    words = inner_words(passage_mask)
     ends = functional.pad(words, (0, longest - 1)).unfold(1, longest, 1)
     return Legal(words, words[:, :, None] & ends, allowed)
 
@@ -121,7 +126,7 @@ def span_loss(logits: Logits, legal: Legal, gold: Gold) -> Tensor:
     scores = scores.masked_fill(~(legal.spans[None] & legal.passages[short][:, :, None, None]), NEVER)
     start, end = gold.start[short], gold.end[short]
     right = scores[torch.arange(len(short)), gold.passage[short], start, end - start]
-    return (scores.flatten(1).logsumexp(1) - right).mean()
+    return (scores.flatten(1).logsumexp(1) - right).sum() / max(1, len(short))
 
 
 def word_loss(words: Tensor, logits: Logits, legal: Legal, owner: Tensor, position: Tensor) -> Tensor:
@@ -170,6 +175,6 @@ def lexical_margin(
     """
     present = torch.zeros(len(passage_ids), len(idf), dtype=idf.dtype, device=idf.device)
     present.scatter_(1, passage_ids, 1.0)
-    weights = idf[question_ids] * question_mask
+    weights = idf[question_ids] * inner_words(question_mask)  # [CLS] and [SEP] stand in every passage
     scores = torch.einsum("qmp,qm->qp", present.T[question_ids], weights) / weights.sum(1, keepdim=True)
     return scores.scatter(1, owner[:, None], 0.0)

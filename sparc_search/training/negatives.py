@@ -28,8 +28,8 @@ def inverse_document_frequency(passages: Sequence[TrainingPassage], vocabulary: 
     return np.log1p((total - counts + 0.5) / (counts + 0.5)).astype(np.float32)
 
 
-def lexical_vectors(passages: Sequence[TrainingPassage], idf: Vectors, seed: int, size: int = 256) -> Vectors:
-    """One vector a question, in the order of passages and their questions: its words and, half as strong, its passage's."""
+def lexical_vectors(passages: Sequence[TrainingPassage], idf: Vectors, seed: int, size: int = 128) -> Vectors:
+    """One vector a question, in the order of the passages: its words and, half as strong, its passage's."""
     projection = np.random.default_rng(seed).standard_normal((len(idf), size), np.float32) / math.sqrt(size)
     rows = []
     for passage in passages:
@@ -47,27 +47,33 @@ def folded(ids: NDArray[np.int32], idf: Vectors, projection: Vectors) -> Vectors
     return np.asarray(vector / (np.linalg.norm(vector) + 1e-9), np.float32)
 
 
-def nearest_passages(vectors: Vectors, owner: NDArray[np.int64], neighbours: int = 8) -> list[list[int]]:
+def nearest_passages(
+    vectors: Vectors, owner: NDArray[np.int64], neighbours: int = 8, asked: int = 3
+) -> list[list[int]]:
     """For each passage, the passages of the nearest questions of others, nearest first, without repetition.
 
-    `vectors` holds one row a question and `owner` the passage it belongs to.
+    `vectors` holds one row a question and `owner` the passage it belongs to. The first `asked` questions of a passage
+    speak for it: some passages have dozens, and the search is quadratic.
     """
     import faiss
 
-    vectors = np.ascontiguousarray(vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9), np.float32)
-    index = faiss.IndexIVFFlat(
-        faiss.IndexFlatIP(vectors.shape[1]), vectors.shape[1], lists := max(1, len(vectors) // 400)
-    )
-    index.metric_type = faiss.METRIC_INNER_PRODUCT
-    index.train(vectors[:: max(1, len(vectors) // (lists * 60))])
-    index.add(vectors)
-    index.nprobe = min(lists, 12)
-    scores, found = index.search(vectors, neighbours + 8)  # some of the nearest are of the same passage
+    speaking = np.flatnonzero(rank_in_group(owner) < asked)
+    chosen = vectors[speaking]
+    chosen = np.ascontiguousarray(chosen / (np.linalg.norm(chosen, axis=1, keepdims=True) + 1e-9), np.float32)
+    index = faiss.IndexFlatIP(chosen.shape[1])
+    index.add(chosen)
+    scores, found = index.search(chosen, min(len(chosen), neighbours + asked))  # the nearest are the passage's own
     best: list[dict[int, float]] = [{} for _ in range(int(owner.max()) + 1)]
-    for question, (row_scores, row) in enumerate(zip(scores, found, strict=True)):
-        mine = best[owner[question]]
-        for score, other in zip(row_scores.tolist(), row.tolist(), strict=True):
-            if other >= 0 and owner[other] != owner[question]:
-                passage = int(owner[other])
-                mine[passage] = max(score, mine.get(passage, -math.inf))
+    owners = owner[speaking]
+    for row, (row_scores, others) in enumerate(zip(scores.tolist(), owners[found].tolist(), strict=True)):
+        mine = best[owners[row]]
+        for score, other in zip(row_scores, others, strict=True):
+            if other != owners[row]:
+                mine[other] = max(score, mine.get(other, -math.inf))
     return [sorted(mine, key=lambda passage: (-mine[passage], passage))[:neighbours] for mine in best]
+
+
+def rank_in_group(owner: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, 2 ... within each run of equal owners (owners ascend)."""
+    starts = np.searchsorted(owner, owner)
+    return np.arange(len(owner)) - starts

@@ -23,6 +23,7 @@ from .losses import (
     phrase_loss,
     sparse_logits,
 )
+from .packing import packed_states
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +87,11 @@ def noisy_margin(batch: Batch, weights: LossWeights, idf: Tensor, seed: int) -> 
 
 
 def encode(network: SparcNetwork, batch: Batch) -> tuple[PassageStates, QuestionStates]:
-    """Network outputs of a batch; rows of like length go through the body together."""
-    passage_states = trimmed_states(network, batch.passage_ids, batch.passage_mask, parts=2)
-    question_states = trimmed_states(network, batch.question_ids, batch.question_mask, parts=2)
+    """Network outputs of a batch; passages and questions go through the body in one call."""
+    passage_states, question_states = packed_states(
+        network, (batch.passage_ids, batch.passage_mask), (batch.question_ids, batch.question_mask)
+    )
     return (
         network.passage_heads(passage_states, batch.passage_ids, batch.passage_mask),
         network.question_heads(question_states, batch.question_ids, batch.question_mask),
     )
-
-
-def trimmed_states(network: SparcNetwork, ids: Tensor, mask: Tensor, parts: int) -> Tensor:
-    """`network.states`, computed in parts by length so that short rows pay for less padding: (B, T, h)."""
-    lengths = mask.sum(1)
-    order = lengths.argsort()
-    done = []
-    for rows in order.chunk(parts):
-        width = int(lengths[rows].max())
-        states = network.states(ids[rows, :width], mask[rows, :width])
-        done.append(torch.nn.functional.pad(states, (0, 0, 0, ids.shape[1] - width)))
-    return torch.cat(done)[order.argsort()]

@@ -1,0 +1,58 @@
+# The verbs of this project, the same here and in CI. `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV ?= .venv
+RUN := $(VENV)/bin
+NEEDS := setup.cfg pyproject.toml
+TEST_EXTRAS := dev,torch,parquet,wikipedia,eval
+
+# Stamp files: an environment that is up to date costs nothing the second time.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.made $(NEEDS)
+	$(RUN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.made $(NEEDS)
+	$(RUN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.test: $(VENV)/.made $(NEEDS)
+	$(RUN)/python -m pip install --quiet --editable '.[$(TEST_EXTRAS)]'
+	@touch $@ $(VENV)/.core $(VENV)/.dev
+
+.PHONY: help demo test check bench docs format clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+demo: ## from nothing to answers: environment, sample corpus, a handful of questions
+	@SECONDS=0; $(MAKE) --no-print-directory $(VENV)/.core && DEMO_SECONDS=$$SECONDS $(RUN)/python tools/demo.py
+
+test: $(VENV)/.test ## the whole test suite, with all extras (PYTEST_ARGS="…" to choose)
+	$(RUN)/python -m pytest -q $(PYTEST_ARGS)
+
+check: $(VENV)/.dev ## ruff, format, mypy --strict, layering, docs
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+	$(RUN)/python tools/typecheck.py
+	$(RUN)/python tools/layering.py
+	$(RUN)/python tools/docs.py
+
+bench: $(VENV)/.test ## measure speed and size on this machine
+	$(RUN)/python tools/bench.py $(BENCH_ARGS)
+
+docs: $(VENV)/.dev ## write the parts of the documentation that are made from the code
+	$(RUN)/python tools/docs.py --write
+
+format: $(VENV)/.dev ## put the code into its form
+	$(RUN)/ruff check --fix .
+	$(RUN)/ruff format .
+
+clean: ## remove everything that the other verbs made
+	rm -rf $(VENV) build dist *.egg-info .sparc-search/demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,153 @@
+"""Replies as a person reads them: answers marked in their sentence, grouped by document, with score and source."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from sparc_search.records import Answer, Reply
+
+from .terminal import sanitise, stdout, styled
+
+if TYPE_CHECKING:  # rich takes longer to import than `--help` may take
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+_SENTENCE_END = re.compile("[.!?…](?=[\"')\\]\u201d\u2019]*\\s)|\n\\s*\n")
+_SPACE = re.compile(r"\s+")
+_WIDEST = 160
+"""Characters shown before and after an answer."""
+
+
+def show_reply(reply: Reply, *, minimum: float = 0.0, explained: bool = False, asked: bool = False) -> None:
+    """Print a reply: its answers by document, then what it took; with `asked`, the question above them."""
+    console = stdout()
+    if asked:
+        console.print(styled(reply.question, "bold"))
+    if not reply.answers:
+        console.print(styled("No answer found: the index is empty or nothing in it fits.", "yellow"))
+    elif is_guess(reply, minimum):
+        sure = _percent(reply.confidence)
+        console.print(styled(f"No answer that is sure enough ({sure}). The best guess:", "yellow"))
+    for answers in _by_document(reply.answers[:1] if is_guess(reply, minimum) else reply.answers):
+        _show_document(console, answers, explained)
+    console.print(styled(took(reply), "dim"))
+
+
+def is_guess(reply: Reply, minimum: float) -> bool:
+    """Whether the best answer is below the confidence that was asked for."""
+    return reply.confidence is not None and reply.confidence < minimum
+
+
+def as_plain(reply: Reply, minimum: float = 0.0) -> dict[str, object]:
+    """A reply for JSON: its own fields, and whether its best answer is only a guess."""
+    fields = {field.name: getattr(reply, field.name) for field in dataclasses.fields(reply)}
+    return {**fields, "confidence": reply.confidence, "guess": is_guess(reply, minimum)}
+
+
+def took(reply: Reply) -> str:
+    """Time by stage, in one line."""
+    total = sum(reply.seconds.values()) * 1000
+    stages = ", ".join(f"{name} {seconds * 1000:.1f}" for name, seconds in reply.seconds.items())
+    passages = "1 passage" if reply.candidates == 1 else f"{reply.candidates} passages"
+    return f"{total:.1f} ms ({stages}); {passages} scored, {reply.strategy}"
+
+
+def _by_document(answers: Sequence[Answer]) -> Iterable[list[tuple[int, Answer]]]:
+    """Answers with their rank, those of one document together; the document of the best comes first."""
+    groups: dict[str, list[tuple[int, Answer]]] = {}
+    for rank, answer in enumerate(answers, start=1):
+        groups.setdefault(answer.passage.document_id, []).append((rank, answer))
+    return groups.values()
+
+
+def _show_document(console: Console, answers: Sequence[tuple[int, Answer]], explained: bool) -> None:
+    for rank, answer in answers:
+        console.print(_headline(rank, answer))
+        console.print(_indented(in_its_sentence(answer, marks=console.no_color or not console.is_terminal)))
+        if explained:
+            show_parts(console, answer)
+    console.print(_indented(styled(where_from(answers[0][1]), "cyan")))
+    console.print()
+
+
+def _headline(rank: int, answer: Answer) -> Text:
+    from rich.text import Text
+
+    sure = "" if answer.confidence is None else f", confidence {_percent(answer.confidence)}"
+    return Text.assemble(
+        styled(f"{rank:>2}. ", "dim"),
+        styled(_plain(answer.text), "bold green"),
+        styled(f"  score {answer.score:.2f}{sure}", "dim"),
+    )
+
+
+def in_its_sentence(answer: Answer, *, marks: bool) -> Text:
+    """The sentence around an answer, the answer highlighted; with `marks`, in square brackets."""
+    text = answer.passage.text
+    begin, end = _sentence(text, answer.start, answer.end)
+    before, after = _SPACE.sub(" ", text[begin : answer.start]), _SPACE.sub(" ", text[answer.end : end])
+    if len(before) > _WIDEST:
+        before = "… " + before[-_WIDEST:].partition(" ")[2]
+    if len(after) > _WIDEST:
+        after = after[:_WIDEST].rpartition(" ")[0] + " …"
+    span = _plain(answer.text)
+    shown = styled(before.lstrip())
+    shown.append_text(styled(f"[{span}]" if marks else span, "bold reverse"))
+    return shown.append_text(styled(after.rstrip()))
+
+
+def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the sentence around a span begins and ends."""
+    begin, finish = 0, len(text)
+    for match in _SENTENCE_END.finditer(text):
+        if match.end() <= start:
+            begin = match.end()
+        elif match.start() >= end:
+            finish = match.end()
+            break
+    return begin, finish
+
+
+def where_from(answer: Answer) -> str:
+    """Title, source and page of an answer's passage, as far as it has them."""
+    passage = answer.passage
+    page = f"page {passage.page}" if passage.page is not None else ""
+    return " · ".join(filter(None, (passage.title, passage.source, page))) or passage.document_id
+
+
+def show_parts(console: Console, answer: Answer) -> None:
+    """The summands of an answer's score as a table."""
+    from rich.table import Table
+
+    table = Table("part", "", box=None, padding=(0, 2, 0, 0))
+    for heading in ("question", "passage", "score"):
+        table.add_column(heading, justify="right")
+    for part in answer.parts:
+        weights = [_number(part.question_weight), _number(part.passage_weight)]
+        table.add_row(styled(part.kind), styled(part.name, "bold"), *weights, _number(part.value))
+    table.add_row(styled("sum", "bold"), "", "", "", styled(f"{answer.score:.3f}", "bold"))
+    found = " and ".join(answer.roads)
+    console.print(_indented(table))
+    console.print(_indented(styled(f"proposed by {found} search", "dim")))
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _percent(confidence: float | None) -> str:
+    return "" if confidence is None else f"{confidence:.0%}"
+
+
+def _plain(text: str) -> str:
+    """On one line."""
+    return sanitise(_SPACE.sub(" ", text))
+
+
+def _indented(block: RenderableType) -> RenderableType:
+    from rich.padding import Padding
+
+    return Padding(block, (0, 0, 0, 4), expand=False)

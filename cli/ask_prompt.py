@@ -1,0 +1,167 @@
+"""The interactive prompt of `sparc-search ask`: questions, and a few commands that begin with a colon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sparc_search.errors import SparcSearchError
+from sparc_search.records import STRATEGIES, Reply
+
+from .answer_text import show_parts, show_reply, where_from
+from .terminal import note, result, stdout
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+
+    from sparc_search.index import Index
+
+HELP: Final = """\
+:explain [N]        show the summands of answer N's score (default 1)
+:source [N]         show the whole passage of answer N, and where it is from
+:strategy [NAME]    show or choose who proposes passages: hybrid, sparse, dense
+:top [K]            show or choose how many answers to print
+:help               show this
+:quit               leave (so does Ctrl-D)
+Anything else is a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What one conversation has set, and the last reply."""
+
+    top: int
+    strategy: str
+    conditions: dict[str, str] = field(default_factory=dict)
+    minimum: float = 0.0
+    explain: bool = False
+    last: Reply | None = None
+
+
+class _Leave(Exception):
+    """The user has had enough."""
+
+
+class _Wrong(Exception):
+    """A command that cannot be carried out; the message says why."""
+
+
+def converse(index: Index, conditions: dict[str, str], minimum: float, *, explain: bool) -> None:
+    """Ask and answer until the user leaves."""
+    talk = Talk(index.settings.top_k, index.settings.strategy, conditions, minimum, explain)
+    session = _session()
+    note("Ask a question, or type :help. Ctrl-D leaves.")
+    while True:
+        try:
+            talk = answer_line(index, talk, session.prompt("? "))
+        except (EOFError, _Leave):
+            return
+        except KeyboardInterrupt:
+            continue  # gives up the line, not the conversation
+        except SparcSearchError as error:
+            note(f"Error: {error}")
+
+
+def _session() -> PromptSession[str]:
+    from platformdirs import user_state_path
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    try:
+        folder: Path = user_state_path("sparc-search", appauthor=False, ensure_exists=True)
+        (folder / "questions").touch(mode=0o600)
+        return PromptSession(history=FileHistory(str(folder / "questions")))
+    except OSError:  # no home to write to: the history lasts as long as the prompt
+        return PromptSession(history=InMemoryHistory())
+
+
+def answer_line(index: Index, talk: Talk, line: str) -> Talk:
+    """Answer a question or carry out a command; what the conversation is afterwards."""
+    line = line.strip()
+    if not line:
+        return talk
+    if line.startswith(":"):
+        name, _, argument = line[1:].partition(" ")
+        return _carry_out(talk, name, argument.strip())
+    reply = index.ask(
+        line,
+        k=talk.top,
+        strategy=talk.strategy,  # type: ignore[arg-type]
+        where=talk.conditions,
+        explain=True,
+    )
+    show_reply(reply, minimum=talk.minimum, explained=talk.explain)
+    return replace(talk, last=reply)
+
+
+def _carry_out(talk: Talk, name: str, argument: str) -> Talk:
+    command = COMMANDS.get(name)
+    if command is None:
+        note(f"no command :{name}; :help shows those there are")
+        return talk
+    try:
+        return command(talk, argument)
+    except _Wrong as error:
+        note(error)
+        return talk
+
+
+def _explain(talk: Talk, argument: str) -> Talk:
+    answers = talk.last.answers if talk.last else ()
+    show_parts(stdout(), answers[_number(argument, len(answers)) - 1])
+    return talk
+
+
+def _source(talk: Talk, argument: str) -> Talk:
+    answers = talk.last.answers if talk.last else ()
+    answer = answers[_number(argument, len(answers)) - 1]
+    result(where_from(answer))
+    result(f"document {answer.passage.document_id}, characters {answer.passage.start + answer.start} on")
+    result(answer.passage.text)
+    return talk
+
+
+def _strategy(talk: Talk, argument: str) -> Talk:
+    if argument and argument not in STRATEGIES:
+        raise _Wrong(f"no strategy {argument!r}; known are: {', '.join(STRATEGIES)}")
+    note(f"strategy: {argument or talk.strategy}")
+    return replace(talk, strategy=argument or talk.strategy)
+
+
+def _top(talk: Talk, argument: str) -> Talk:
+    if argument and not (argument.isascii() and argument.isdigit() and int(argument)):
+        raise _Wrong(":top takes a number of answers, such as :top 3")
+    top = int(argument) if argument else talk.top
+    note(f"answers: {top}")
+    return replace(talk, top=top)
+
+
+def _help(talk: Talk, argument: str) -> Talk:
+    result(HELP)
+    return talk
+
+
+def _quit(talk: Talk, argument: str) -> Talk:
+    raise _Leave
+
+
+def _number(argument: str, count: int) -> int:
+    """Which answer is meant."""
+    if not count:
+        raise _Wrong("there is no answer yet: ask something first")
+    if argument and not (argument.isascii() and argument.isdigit() and 1 <= int(argument) <= count):
+        raise _Wrong(f"there are answers 1 to {count}")
+    return int(argument or 1)
+
+
+COMMANDS: Final[dict[str, Callable[[Talk, str], Talk]]] = {
+    "explain": _explain,
+    "source": _source,
+    "strategy": _strategy,
+    "top": _top,
+    "help": _help,
+    "quit": _quit,
+    "q": _quit,
+}

@@ -1,0 +1,155 @@
+"""`sparc-search doctor`: is everything there that a run needs, and does it work?"""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from sparc_search import plugins
+from sparc_search.errors import SparcSearchError
+from sparc_search.settings import Settings
+
+from .options import json_option, settings_options
+from .terminal import print_table, result_json, styled
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+Status = Literal["ok", "note", "problem"]
+STYLES: dict[Status, str] = {"ok": "green", "note": "yellow", "problem": "bold red"}
+LITTLE_ROOM = 1 << 30
+_NAME = re.compile(r"[\w.-]+")
+_EXTRA = re.compile(r"extra == ['\"]([\w-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    status: Status
+    detail: str
+    remedy: str = ""
+
+
+@click.command()
+@settings_options("index", "engine", "encoder", "model", "dense_store")
+@json_option
+def doctor(settings: Settings, as_json: bool) -> int:
+    """Check that everything needed is there and works.
+
+    Looks at versions, plugins, model files and their hashes, the index, free disk space and GPUs. Exit code 1 if
+    something is broken.
+    """
+    checks = list(examine(settings))
+    if as_json:
+        result_json(checks)
+    else:
+        print_table(("", "", ""), map(_row, checks))
+    return int(any(check.status == "problem" for check in checks))
+
+
+def examine(settings: Settings) -> Iterator[Check]:
+    """Every check, one after the other; none of them stops the others."""
+    yield Check("python", "ok", f"{platform.python_version()} at {sys.prefix}")
+    yield from _versions()
+    yield from _plugins(settings)
+    yield from _model_and_index(settings)
+    yield _disk(settings.index)
+    yield _gpu()
+
+
+def _versions() -> Iterator[Check]:
+    """The installed version of this package and of each distribution it needs or can use."""
+    for line in ["sparc-search", *(requires("sparc-search") or [])]:
+        name, extra = _NAME.match(line), _EXTRA.search(line)
+        assert name is not None
+        if extra and (name[0] == "sparc-search" or extra[1] == "dev"):
+            continue  # extras that only gather other extras, and tools of developers
+        yield _version(name[0], extra[1] if extra else "")
+
+
+def _version(name: str, extra: str) -> Check:
+    try:
+        return Check(name, "ok", version(name))
+    except PackageNotFoundError:
+        return _absent(name, extra)
+
+
+def _absent(name: str, extra: str) -> Check:
+    if extra:
+        return Check(name, "note", f"not installed (extra {extra})", f"pip install 'sparc-search[{extra}]'")
+    return Check(name, "problem", "not installed", f"pip install {name}")
+
+
+def _plugins(settings: Settings) -> Iterator[Check]:
+    chosen = {("encoders", settings.encoder), ("stores", settings.engine), ("dense_stores", settings.dense_store)}
+    found = plugins.describe()
+    for plugin in found:
+        if plugin.problem:
+            status: Status = "problem" if (plugin.group, plugin.name) in chosen else "note"
+            yield Check(f"plugin {plugin.name}", status, plugin.problem)
+    for group, name in sorted(chosen - {(plugin.group, plugin.name) for plugin in found}):
+        known = ", ".join(plugin.name for plugin in found if plugin.group == group)
+        yield Check(f"plugin {name}", "problem", f"there is none in {group}", f"known are: {known}")
+
+
+def _model_and_index(settings: Settings) -> Iterator[Check]:
+    """Opening an encoder checks its files and their hashes; opening a store needs the encoder's fingerprint."""
+    try:
+        encoder = plugins.load("encoders", settings.encoder)(settings.model, threads=settings.threads)
+    except SparcSearchError as error:
+        yield Check("model", "problem", error.message, error.remedy)
+        yield Check("index", "note", "not opened: that needs the model")
+        return
+    yield Check("model", "ok", f"{settings.model}, opened by {settings.encoder}, fingerprint {encoder.fingerprint}")
+    yield _index(settings, encoder.fingerprint)
+
+
+def _index(settings: Settings, fingerprint: str) -> Check:
+    if not settings.index.exists():
+        return Check("index", "note", f"none at {settings.index}", "sparc-search ingest PATH makes one")
+    try:
+        store = plugins.load("stores", settings.engine)(settings.index, fingerprint, writable=False)
+        with closing(store):
+            count = store.statistics([]).passages
+    except SparcSearchError as error:
+        return Check("index", "problem", error.message, error.remedy)
+    return Check("index", "ok", f"{settings.index}: {count} passages, opened by {settings.engine}")
+
+
+def _disk(index: Path) -> Check:
+    folder = next(folder for folder in [index.absolute(), *index.absolute().parents] if folder.exists())
+    free = shutil.disk_usage(folder).free
+    detail = f"{free / 1e9:.1f} GB free at {folder}"
+    return (
+        Check("disk", "ok", detail) if free > LITTLE_ROOM else Check("disk", "note", detail, "make room before ingest")
+    )
+
+
+def _gpu() -> Check:
+    if not find_spec("torch"):
+        return Check(
+            "gpu", "note", "not looked for: torch is not installed", "pip install 'sparc-search[gpu]' uses one"
+        )
+    import torch
+
+    if not torch.cuda.is_available():
+        return Check("gpu", "note", "torch sees none; the processor does the work")
+    return Check("gpu", "ok", ", ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())))
+
+
+def _row(check: Check) -> tuple[Text, Text, Text]:
+    remedy = styled(f"  ({check.remedy})" if check.remedy else "", "dim")
+    return styled(check.status, STYLES[check.status]), styled(check.name), styled(check.detail) + remedy

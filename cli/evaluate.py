@@ -1,0 +1,82 @@
+"""`sparc-search evaluate`: how good the answers are, measured on the path that serves them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparc_search.settings import Settings
+
+from .options import json_option, settings_options
+from .terminal import print_table, progress, result, result_json, styled
+
+if TYPE_CHECKING:
+    from sparc_search.evaluation.closed import ClosedReport
+
+
+@click.group()
+def evaluate() -> None:
+    """Measure how good the answers are."""
+
+
+@evaluate.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@settings_options("encoder", "model", "threads")
+@click.option("--sample", default=0, help="Paragraphs drawn by chance; 0 takes all.")
+@click.option("--seed", default=0, show_default=True, help="Decides which.")
+@click.option("--parts/--no-parts", default=True, help="Also switch each part of the score off in turn.")
+@click.option("--save", type=click.Path(path_type=Path), help="Write the report and a row for each question as JSON.")
+@json_option
+def squad(
+    settings: Settings, data: Path, sample: int, seed: int, parts: bool, save: Path | None, as_json: bool
+) -> None:
+    """Seek each answer in the question's own paragraph (closed).
+
+    DATA is a file in SQuAD's format. Exact match and F1 as the official script defines them, in percent.
+    """
+    from sparc_search.evaluation.closed import VARIANTS, evaluate_closed, read_paragraphs, summarise
+    from sparc_search.index import open_encoder
+
+    paragraphs = read_paragraphs(data, sample, seed)
+    encoder = open_encoder(settings)
+    variants = list(VARIANTS) if parts else ["all parts"]
+    rows = []
+    began = time.monotonic()
+    with progress() as bar:
+        task = bar.add_task("evaluating", total=len(paragraphs))
+        for some in evaluate_closed(encoder, paragraphs, variants):
+            rows += some
+            bar.advance(task)
+    report = summarise(rows)
+    about = {
+        "data": data.name,
+        "model": encoder.fingerprint,
+        "encoder": settings.encoder,
+        "paragraphs": len(paragraphs),
+        "seconds": round(time.monotonic() - began, 1),
+        **asdict(report),
+    }
+    if save:
+        write_json(save, {**about, "rows": [asdict(row) for row in rows]})
+    result_json(about) if as_json else print_closed(report)
+
+
+def print_closed(report: ClosedReport) -> None:
+    """A table for people."""
+    rows = [
+        (styled(name), styled(f"{scores['exact_match']:.1f}"), styled(f"{scores['f1']:.1f}"))
+        for name, scores in report.scores.items()
+    ]
+    print_table(("score", "EM", "F1"), rows)
+    result(f"{report.questions:,} questions")
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """A report as a file."""
+    import json
+
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", "utf-8")

@@ -1,0 +1,163 @@
+"""`sparc-search`: finds its commands by a table, and turns errors into text and exit codes.
+
+Exit codes: 0 done · 1 error · 2 wrong usage or setting · 3 done, but some documents were rejected · 130 interrupted.
+A command returns nothing, or its exit code.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Final, NamedTuple
+
+import click
+
+from sparc_search.errors import DiskFull, Interrupted, SparcSearchError
+
+from .options import setting_option, settings_of
+from .terminal import sanitise
+
+log = logging.getLogger(__name__)
+
+
+class Entry(NamedTuple):
+    """Where a command lives, and its first line of help, so that `--help` need not import it."""
+
+    target: str
+    help: str
+
+
+COMMANDS: Final = {
+    "ingest": Entry("sparc_search.cli.ingest:ingest", "Read files into an index."),
+    "ask": Entry("sparc_search.cli.ask:ask", "Answer questions from an index."),
+    "index": Entry("sparc_search.cli.index:index", "Look after an index."),
+    "train": Entry("sparc_search.cli.train:train", "Train a model."),
+    "evaluate": Entry("sparc_search.cli.evaluate:evaluate", "Measure how good the answers are."),
+    "model": Entry("sparc_search.cli.model:model", "Show, export and fetch models."),
+    "plugins": Entry("sparc_search.cli.plugins:plugins", "List the plugins that are installed."),
+    "config": Entry("sparc_search.cli.config:config", "Show the settings and where they come from."),
+    "doctor": Entry("sparc_search.cli.doctor:doctor", "Check that everything needed is there and works."),
+    "completion": Entry("sparc_search.cli.completion:completion", "Print a completion script for a shell."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands of the table whose module is there, in the table's order."""
+        return [name for name, entry in COMMANDS.items() if find_spec(entry.target.partition(":")[0])]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module, _, attribute = COMMANDS[cmd_name].target.partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Answer an unknown name with the nearest known one."""
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            near = get_close_matches(args[0], known, n=1)
+            guess = f"Did you mean {near[0]!r}?" if near else f"Known are: {', '.join(known)}."
+            ctx.fail(f"No such command {args[0]!r}. {guess}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, from the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name].help) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@setting_option("log_level")
+@setting_option("log_format")
+@click.version_option(package_name="sparc-search", prog_name="sparc-search")
+@click.pass_context
+def cli(context: click.Context, log_level: str | None, log_format: str | None) -> None:
+    """Answer questions from your own documents, in milliseconds, and show why.
+
+    Read documents with `sparc-search ingest PATH`, then ask with `sparc-search ask "QUESTION"`. Results go to stdout,
+    everything else to stderr. Exit codes: 0 done, 1 error, 2 wrong usage or setting, 3 done but some documents were
+    rejected, 130 interrupted.
+    """
+    from . import logs
+
+    context.obj = {"log_level": log_level, "log_format": log_format}
+    settings = settings_of(context, {})
+    logs.configure(settings.log_level, settings.log_format)
+
+
+def main() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):  # a character the terminal cannot show is escaped, never a crash
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; the exit code."""
+    try:
+        code = cli.main(list(arguments), prog_name="sparc-search", standalone_mode=False)
+        sys.stdout.flush()  # here, where a broken pipe can still be caught
+        return code if isinstance(code, int) else 0
+    except BrokenPipeError:
+        return _reader_has_gone()
+    except (KeyboardInterrupt, click.Abort):
+        return _report(Interrupted())
+    except SparcSearchError as error:
+        return _report(error)
+    except click.ClickException as error:
+        return _usage(error)
+    except Exception as error:  # the last line of defence: a sentence instead of a traceback
+        return _report(_translated(error))
+
+
+def _report(error: SparcSearchError) -> int:
+    """`Error: message`, then the remedy, indented."""
+    remedy = f"\n  {sanitise(error.remedy)}" if error.remedy else ""
+    click.echo(f"Error: {sanitise(error.message)}{remedy}", err=True)
+    return error.exit_code
+
+
+def _usage(error: click.ClickException) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return error.exit_code
+    if isinstance(error, click.UsageError) and error.ctx:
+        click.echo(error.ctx.get_usage(), err=True)
+    click.echo(f"Error: {sanitise(error.format_message(), lines=True)}", err=True)
+    return error.exit_code
+
+
+def _translated(error: Exception) -> SparcSearchError:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return DiskFull(
+            f"no space left on the disk: {error.filename or ''}".rstrip(": "), "free some, then run it again"
+        )
+    log.debug("unexpected error", exc_info=error)
+    more = "" if log.isEnabledFor(logging.DEBUG) else "sparc-search --log-level debug … shows the details"
+    return SparcSearchError(f"{type(error).__name__}: {error}", more)
+
+
+def _reader_has_gone() -> int:
+    """Whoever read our output has enough: say nothing, not even when the interpreter flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""`sparc-search train`: a model from SQuAD-format files."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparc_search.errors import MissingExtra, UsageError
+
+from .options import json_option
+from .terminal import note, progress, result, result_json
+
+if TYPE_CHECKING:
+    from sparc_search.training.loop import Progress, Training, TrainingSettings
+    from sparc_search.training.squad_data import SquadFile, TrainingPassage
+
+
+@click.command()
+@click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--base", required=True, type=click.Path(path_type=Path), help="Folder with base weights (transformers), or a SPARC model to go on from.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
+@click.option("--weight", "weights", multiple=True, type=click.FloatRange(0), help="How often an epoch sees a file; once for each file, in their order.")
+@click.option("--epochs", type=click.FloatRange(min=0, min_open=True), help="Passes over the data.  [default: 3]")
+@click.option("--steps", type=click.IntRange(1), help="Optimiser steps, instead of --epochs.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint in OUT; more --steps or --epochs prolong the run.")
+@click.option("--checkpoint", type=click.Path(path_type=Path), help="Folder of the checkpoint.  [default: OUT/checkpoint]")
+@click.option("--rate", default=9e-5, show_default=True, help="Learning rate of the body.")
+@click.option("--head-rate", default=5.0, show_default=True, help="The heads' rate, as a multiple of --rate.")
+@click.option("--warm-up", default=100, show_default=True, help="Steps of rising rate.")
+@click.option("--cool-down", default=400, show_default=True, help="Steps of falling rate at the end.")
+@click.option("--passages", default=12, show_default=True, help="Passages in a batch.")
+@click.option("--questions", default=6, show_default=True, help="Most questions of a passage in a batch.")
+@click.option("--accumulate", default=1, show_default=True, help="Batches in an optimiser step.")
+@click.option("--max-tokens", default=320, show_default=True, help="Word pieces of a passage in training.")
+@click.option("--dense-size", default=128, show_default=True, help="Width of start and end vectors.")
+@click.option("--sparse-size", default=64, show_default=True, help="Width of the sparse heads.")
+@click.option("--ngrams", default="1,2", show_default=True, help="N-gram sizes of the sparse part; empty trains a dense-only model.")
+@click.option("--sparsity", default=0.0, show_default=True, help="Weight of the FLOPS term: fewer n-gram weights, smaller index.")
+@click.option("--hold-out", default=8, show_default=True, help="Articles of the first file kept for measuring.")
+@click.option("--evaluate-every", default=500, show_default=True, help="Steps between measurements on them.")
+@click.option("--patience", default=0, show_default=True, help="Stop after this many measurements without a better one; 0 never stops.")
+@click.option("--checkpoint-every", default=200, show_default=True, help="Steps between checkpoints.")
+@click.option("--seed", default=45, show_default=True, help="Decides what chance decides.")
+@click.option("--threads", default=0, help="Processor threads; 0 lets torch choose.")
+@click.option("--device", help="cpu or cuda.  [default: a GPU if there is one]")
+@click.option("--mixed-precision", is_flag=True, help="bf16 on a GPU.")
+@click.option("--precision", default="weights8", show_default=True, help="How the ONNX file stores its weights.")
+@json_option
+def train(data: tuple[Path, ...], base: Path, out: Path, as_json: bool, **options: Any) -> None:
+    """Train a model.
+
+    DATA are files in SQuAD's format (v1.1 or v2.0). The model in OUT gets its ONNX file, `training.json` and a loss
+    curve beside it. Kill it at any moment; --resume goes on as if nothing had happened. Several GPUs:
+    `torchrun --nproc-per-node 4 -m sparc_search.cli.main train …`.
+    """
+    require_training()
+    from sparc_search.training.world import World
+
+    device = options["device"] or best_device()
+    world = World.join(device)
+    try:
+        run(data, base, out, options, device, world, as_json)
+    finally:
+        world.leave()
+
+
+def require_training() -> None:
+    """Say which extra is missing."""
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise MissingExtra("train", "torch") from error
+    del torch, transformers
+
+
+def best_device() -> str:
+    """A GPU if there is one."""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def run(data: tuple[Path, ...], base: Path, out: Path, options: dict[str, Any], device: str, world: Any, as_json: bool) -> None:
+    """Read, train, measure, write."""
+    import torch
+
+    from sparc_search.training.loop import Training
+    from sparc_search.training.start import start_model
+
+    torch.manual_seed(options["seed"])
+    if options["threads"]:
+        torch.set_num_threads(options["threads"])
+    model = start_model(base, shape_of(options))
+    files, kept, held_out = read_data(data, model, options)
+    settings = training_settings(options, kept)
+    special = (model.pieces.cls, model.pieces.sep, model.pieces.pad)
+    checkpoint = options["checkpoint"] or out / "checkpoint"
+    training = Training(model.network.to(device), kept, held_out, special, settings, checkpoint, world)
+    if options["resume"]:
+        training.resume()
+    elif checkpoint.exists():
+        raise UsageError(f"{checkpoint} holds the checkpoint of an earlier run", "add --resume, or choose another --out")
+    finished = train_with_bar(training, world.leads)
+    if not world.leads:
+        return
+    if not finished:
+        note(f"stopped at step {training.step}; the same command with --resume goes on")
+        return
+    record = finish(training, model, files, out, options)
+    result_json(record) if as_json else result(summary(record, out))
+
+
+def shape_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that give the model its shape."""
+    try:
+        sizes = tuple(int(n) for n in options["ngrams"].split(",") if n.strip())
+    except ValueError as error:
+        raise UsageError(f"--ngrams takes sizes such as 1,2, not {options['ngrams']!r}") from error
+    return {"dense_size": options["dense_size"], "sparse_size": options["sparse_size"], "ngrams": sizes}
+
+
+def read_data(
+    data: tuple[Path, ...], model: Any, options: dict[str, Any]
+) -> tuple[list[SquadFile], list[TrainingPassage], list[TrainingPassage]]:
+    """Files, passages for training, passages held out."""
+    from sparc_search.training.squad_data import article_titles, hold_out, passages_of, read_squad
+
+    weights = options["weights"] or (1.0,) * len(data)
+    if len(weights) != len(data):
+        raise UsageError(f"{len(data)} files but {len(weights)} --weight", "give --weight once for each file, or never")
+    files = [read_squad(path, weight) for path, weight in zip(data, weights, strict=True)]
+    question_window = model.config.question_window
+    passages = passages_of(files, model.pieces, options["max_tokens"], question_window)
+    kept, held_out = hold_out(passages, article_titles(files[0]), options["hold_out"], options["seed"])
+    asked = sum(len(passage.questions) for passage in kept)
+    note(f"{len(kept):,} passages with {asked:,} questions; held out: {len(held_out):,} passages")
+    if not kept:
+        raise UsageError("every article is held out; nothing is left to train on", "lower --hold-out")
+    return files, kept, held_out
+
+
+def training_settings(options: dict[str, Any], passages: list[TrainingPassage]) -> TrainingSettings:
+    """The settings of the loop, from the options."""
+    from sparc_search.training.batches import BatchShape
+    from sparc_search.training.loop import TrainingSettings
+    from sparc_search.training.objective import LossWeights
+
+    if options["steps"] and options["epochs"]:
+        raise UsageError("--steps and --epochs exclude each other")
+    per_epoch = sum(min(1.0, passage.weight) for passage in passages) / options["passages"] / options["accumulate"]
+    steps = options["steps"] or max(1, round((options["epochs"] or 3) * per_epoch))
+    names = (
+        "rate head_rate warm_up cool_down accumulate seed evaluate_every checkpoint_every patience threads mixed_precision"
+    )
+    return TrainingSettings(
+        steps=steps,
+        batch=BatchShape(options["passages"], questions_per_passage=options["questions"]),
+        losses=LossWeights(flops=options["sparsity"]),
+        **{name: options[name] for name in names.split()},
+    )
+
+
+def train_with_bar(training: Training, talks: bool) -> bool:
+    """Run to the end or to a signal; whether the end was reached."""
+    stop = stop_on_signals()
+    with progress() as bar:
+        task = bar.add_task("training", total=training.settings.steps, completed=training.step, visible=talks)
+
+        def report(news: Progress) -> None:
+            about = (
+                f"loss {news.losses['total']:.2f} · {news.examples_per_second:.0f} questions/s · "
+                f"{news.tokens_per_second:,.0f} tokens/s"
+            )
+            bar.update(task, completed=news.step, description=about)
+            if talks and news.measures:
+                measures = " · ".join(f"{name} {value:.3f}" for name, value in news.measures.items())
+                note(f"step {news.step} (epoch {news.epoch + 1}): {measures}")
+
+        training.run(report, stop)
+    return training.finished
+
+
+def stop_on_signals() -> Callable[[], bool]:
+    """SIGINT and SIGTERM end the run after the step in flight, with a checkpoint."""
+    caught: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: caught.append(number))
+    return lambda: bool(caught)
+
+
+def finish(training: Training, model: Any, files: list[SquadFile], out: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """Choose the filter's thresholds, write the model, its ONNX file and the report."""
+    from sparc_search.model.export import export
+    from sparc_search.training.filter_threshold import choose_thresholds
+    from sparc_search.training.report import data_record, versions, write_report
+
+    network = model.network.to("cpu")
+    record: dict[str, Any] = {
+        "base": options_base_name(options, training),
+        "data": data_record(files),
+        "settings": asdict(training.settings),
+        "steps": training.step,
+        "epochs": training.epoch + 1,
+        "held_out": training.best,
+        "versions": versions(),
+    }
+    if training.held_out:
+        choice = choose_thresholds(network, training.held_out, training.special)
+        network.config = replace(network.config, filter_thresholds=choice.thresholds)
+        record["filter"] = asdict(choice)
+    model.save_pretrained(out, {"training": {name: record[name] for name in ("base", "data", "steps", "held_out")}})
+    export(out, options["precision"])
+    write_report(out, record, training.history)
+    return record
+
+
+def options_base_name(options: dict[str, Any], training: Training) -> str:
+    """The body's kind and size, in words."""
+    body = training.network.config.body
+    return f"{body['model_type']}, {body.get('num_hidden_layers')} layers of {body['hidden_size']}"
+
+
+def summary(record: dict[str, Any], out: Path) -> str:
+    """What a person wants to know at the end."""
+    held_out = record["held_out"] or {}
+    measures = ", ".join(f"{name} {value:.3f}" for name, value in held_out.items())
+    return f"{record['steps']} steps · {measures or 'nothing held out'}\nThe model is in {out}: sparc-search evaluate squad DEV.json --model {out}"
+
+

@@ -1,0 +1,1 @@
+"""Corpus readers, and the pipeline from files to an index."""

@@ -1,0 +1,94 @@
+"""Word documents: headings become sections; paragraphs and tables become text."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from sparc_search.errors import RejectedDocument
+from sparc_search.records import Document
+
+from .builder import TextBuilder
+from .limits import EXPANSION, MEBIBYTE
+from .seekable import seekable
+
+if TYPE_CHECKING:
+    from docx.document import Document as WordDocument
+    from docx.table import Table
+    from docx.text.paragraph import Paragraph
+
+_UNPACKED_BYTES: Final = 512 * MEBIBYTE
+_MEMBERS: Final = 10_000
+
+
+class DocxReader:
+    """Word documents (.docx): one document; headings become the title path."""
+
+    suffixes = (".docx",)
+    sandboxed = True
+
+    def read(self, stream: BinaryIO, source: str, options: Mapping[str, str]) -> Iterator[Document]:
+        """The one document of the file."""
+        import docx
+        from docx.opc.exceptions import OpcError
+
+        file = seekable(stream)
+        try:
+            _refuse_bombs(file)
+            word = docx.Document(file)
+        except (zipfile.BadZipFile, OpcError, KeyError, ValueError) as error:
+            raise RejectedDocument(f"damaged Word document: {error}", "open and save it again with Word") from error
+        yield _document(word, source)
+
+
+reader = DocxReader()
+
+
+def _refuse_bombs(file: BinaryIO) -> None:
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+    unpacked, packed = sum(member.file_size for member in members), sum(member.compress_size for member in members)
+    bomb = unpacked > MEBIBYTE and unpacked > EXPANSION * packed
+    if bomb or unpacked > _UNPACKED_BYTES or len(members) > _MEMBERS:
+        raise RejectedDocument(
+            f"suspicious archive: {len(members):,} members, {packed:,} bytes become {unpacked:,}",
+            "open and save it again with Word if you trust it",
+        )
+    file.seek(0)
+
+
+def _document(word: WordDocument, source: str) -> Document:
+    from docx.text.paragraph import Paragraph
+
+    builder = TextBuilder()
+    for block in word.iter_inner_content():
+        if isinstance(block, Paragraph):
+            _paragraph(builder, block)
+        else:
+            builder.block("\n".join(_rows(block)))
+    properties = word.core_properties
+    metadata = {"author": properties.author} if properties.author else {}
+    return builder.build(source, source, properties.title or "", metadata)
+
+
+def _paragraph(builder: TextBuilder, paragraph: Paragraph) -> None:
+    style = (paragraph.style.name or "") if paragraph.style else ""
+    kind, _, level = style.partition(" ")
+    if style == "Title":
+        builder.heading(1, paragraph.text)
+    elif kind == "Heading" and level.isdecimal():
+        builder.heading(int(level) + 1, paragraph.text)  # below the title
+    else:
+        builder.block(paragraph.text)
+
+
+def _rows(table: Table) -> Iterator[str]:
+    for row in table.rows:
+        cells: list[str] = []
+        for cell in row.cells:  # a merged cell comes once for each place it covers
+            text = " ".join(cell.text.split())
+            if text and (not cells or cells[-1] != text):
+                cells.append(text)
+        if cells:
+            yield " | ".join(cells)

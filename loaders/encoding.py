@@ -1,0 +1,117 @@
+"""The costly stage: documents are cut and their passages encoded, many documents at a time, in batches by length."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sparc_search.interfaces import EncodedDocument, Encoder
+from sparc_search.records import Document, EncodedPassage, Passage
+
+from .batches import by_length
+from .passages import cut_and_count
+from .walk import Root
+
+POOL: Final = 8
+"""A pool of documents is encoded together once it holds so many batches: enough to sort, soon done."""
+
+_HOPELESS: Final = 3
+"""If so many documents fail one after another, alone and before any success, it is not the documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A document to encode."""
+
+    document: Document
+    content_hash: str
+    root: Root
+
+
+@dataclass(frozen=True, slots=True)
+class CutJob:
+    """A document cut into passages, with their lengths."""
+
+    job: Job
+    passages: tuple[Passage, ...]
+    lengths: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An encoded document, or why there is none. In a dry run nothing is encoded and nothing is wrong."""
+
+    cut: CutJob
+    encoded: EncodedDocument | None = None
+    problem: str = ""
+
+
+class Stopped(Exception):
+    """Too much is left of a pool to finish it now."""
+
+
+class Encoding:
+    """Cuts and encodes. `stopping` is asked between batches; `dry_run` only cuts."""
+
+    def __init__(self, encoder: Encoder, batch_tokens: int, stopping: Callable[[], bool], dry_run: bool) -> None:
+        self._encoder, self._batch_tokens, self._stopping, self._dry_run = encoder, batch_tokens, stopping, dry_run
+        self._succeeded, self._failures = False, 0
+        self.seconds = {"cut": 0.0, "encode": 0.0}
+
+    @property
+    def pool_tokens(self) -> int:
+        """How many word pieces make a pool."""
+        return POOL * self._batch_tokens
+
+    def cut(self, job: Job) -> CutJob:
+        """The passages of a document; those without any word piece hold nothing that could be found."""
+        started = time.perf_counter()
+        found = [(passage, length) for passage, length in cut_and_count(job.document, self._encoder) if length]
+        self.seconds["cut"] += time.perf_counter() - started
+        return CutJob(job, tuple(passage for passage, _ in found), tuple(length for _, length in found))
+
+    def encode(self, pool: Sequence[CutJob]) -> list[Done]:
+        """All documents of a pool, each encoded or with its problem."""
+        if self._dry_run:
+            return [Done(cut) for cut in pool]
+        started = time.perf_counter()
+        try:
+            return self._together(pool)
+        except Stopped:
+            raise
+        except Exception:  # whatever it was, it must not cost more than the document it is about
+            return [self._alone(cut) for cut in pool]
+        finally:
+            self.seconds["encode"] += time.perf_counter() - started
+
+    def _together(self, pool: Sequence[CutJob]) -> list[Done]:
+        passages = [passage for cut in pool for passage in cut.passages]
+        lengths = [length for cut in pool for length in cut.lengths]
+        encoded: dict[int, EncodedPassage] = {}
+        left = sum(lengths)
+        for batch in by_length(lengths, self._batch_tokens):
+            if self._stopping() and left > 2 * self.pool_tokens:  # one very long document
+                raise Stopped
+            for index, result in zip(batch, self._encoder.encode_passages([passages[i] for i in batch]), strict=True):
+                encoded[index] = result
+            left -= sum(lengths[index] for index in batch)
+        self._succeeded = True
+        in_order = iter([encoded[index] for index in range(len(passages))])
+        return [Done(cut, _document(cut, [next(in_order) for _ in cut.passages])) for cut in pool]
+
+    def _alone(self, cut: CutJob) -> Done:
+        try:
+            return self._together([cut])[0]
+        except Stopped:
+            raise
+        except Exception as error:
+            self._failures += 1
+            if not self._succeeded and self._failures >= _HOPELESS:
+                raise
+            return Done(cut, problem=f"the encoder failed on it: {type(error).__name__}: {error}")
+
+
+def _document(cut: CutJob, passages: Sequence[EncodedPassage]) -> EncodedDocument:
+    return EncodedDocument(cut.job.document, cut.job.content_hash, tuple(passages))

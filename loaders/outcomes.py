@@ -1,0 +1,69 @@
+"""What an ingest tells while it runs, and the account it gives in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sparc_search.records import Passage
+
+Kind = Literal["indexed", "unchanged", "rejected", "skipped", "deleted"]
+Stopped = Literal["", "interrupted", "too many rejects"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one document ended. `indexed` is said only once it is durable."""
+
+    kind: Kind
+    document_id: str
+    source: str
+    reason: str = ""
+    remedy: str = ""
+    root: str = ""
+    root_kind: str = ""
+    passages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far it is."""
+
+    read: int
+    rejected: int
+    passages: int
+    tokens: int
+    bytes_read: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The account: read = indexed + unchanged + rejected + skipped (+ unfinished, if it was stopped)."""
+
+    read: int = 0
+    indexed: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+    skipped: int = 0
+    deleted: int = 0
+    unfinished: int = 0
+    passages: int = 0
+    tokens: int = 0
+    words: int = 0
+    tokens_per_second: float = 0.0
+    bytes_per_word: float | None = None
+    """Growth of the index for each word of the text indexed; nothing if the store cannot tell its size."""
+    seconds: float = 0.0
+    seconds_by_stage: Mapping[str, float] = field(default_factory=dict)
+    """Busy time of each stage. They overlap, so the sum may be more than `seconds`."""
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Why documents were rejected or skipped, and how many for each reason (the first hundred reasons)."""
+    first_passages: tuple[Passage, ...] = ()
+    """Of a dry run: how the first documents would be cut."""
+    dry_run: bool = False
+    stopped: Stopped = ""
+
+
+Event = Outcome | Progress | Summary

@@ -1,0 +1,293 @@
+"""read -> check -> cut -> encode -> store, all at the same time, with bounded memory.
+
+    reader thread    opens files and makes documents; waits when enough is under way
+    caller's thread  asks the store what is unchanged, writes what is encoded, hands out events
+    encoder thread   cuts and encodes; never waits as long as there is work
+
+Only the caller's thread talks to the store. Queues need no bounds of their own: a budget of characters is taken when
+a document is read and given back when it is finished with, so nothing can pile up and nothing can lock up.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from sparc_search.errors import UsageError
+from sparc_search.interfaces import Encoder, Sized, SourceCatalogue, Store
+from sparc_search.records import Document
+
+from .accounts import Accounts
+from .budget import Budget
+from .checks import complaint
+from .encoding import Done, Encoding, Job
+from .formats import Formats
+from .hashing import content_hash
+from .limits import ChildLimits
+from .outcomes import Event, Kind, Outcome, Stopped
+from .patterns import Filters
+from .reading import Read, Reading
+from .sandbox import Sandbox
+from .seen import Seen
+from .stages import (
+    Arrived,
+    Encoded,
+    EncodedAll,
+    EncoderThread,
+    Failed,
+    Inbox,
+    Jobs,
+    Message,
+    ReadAll,
+    ReaderThread,
+    cost,
+)
+from .vanished import vanished
+from .walk import Found, Passed, Root, walk
+
+UNDER_WAY: Final = 4_000_000
+"""Characters that may be under way at once; one document that is longer goes alone."""
+
+_COMMIT_PASSAGES: Final = 512
+_COMMIT_SECONDS: Final = 10.0
+_DELETE_AT_ONCE: Final = 500
+_TICK: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be read, and how."""
+
+    roots: Sequence[Root]
+    filters: Filters = field(default_factory=Filters)
+    format: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    corpus: str = ""
+    sync: bool = False
+    dry_run: bool = False
+    batch_tokens: int = 2048
+    max_rejects: int | None = None
+    only: Sequence[Found | Passed] | None = None
+    """These files instead of all that the roots hold."""
+    limits: ChildLimits = field(default_factory=ChildLimits)
+
+
+def ingest(
+    plan: Plan, encoder: Encoder, store: Store | None, stop: threading.Event | None = None
+) -> Generator[Event, None, None]:
+    """Run the plan: outcomes and progress while it runs, the summary last.
+
+    Setting `stop` finishes what is in flight and ends with a summary that says so. Without a store (only in a dry run)
+    every document is new.
+    """
+    if store is None and not plan.dry_run:
+        raise UsageError("nowhere to write", "open a store, or make it a dry run")
+    if store is not None and plan.sync and not isinstance(store, SourceCatalogue):
+        raise UsageError("this store cannot tell which documents came from where", "leave --sync out")
+    run = _Run(plan, encoder, store, stop or threading.Event())
+    try:
+        yield from run.events()
+    finally:
+        run.close()
+
+
+class _Run:
+    """One ingest."""
+
+    def __init__(self, plan: Plan, encoder: Encoder, store: Store | None, stop: threading.Event) -> None:
+        self._plan, self._window, self._store, self._stop = plan, encoder.window, store, stop
+        self._ending = threading.Event()  # no more reading and encoding
+        self._sandbox = Sandbox(plan.limits)
+        self._reading = Reading(Formats(plan.format), plan.options, plan.corpus, self._sandbox)
+        self._encoding = Encoding(encoder, plan.batch_tokens, self._ending.is_set, plan.dry_run)
+        self._inbox: Inbox = queue.SimpleQueue()
+        self._jobs: Jobs = queue.SimpleQueue()
+        self._budget = Budget(UNDER_WAY)
+        found = iter(plan.only) if plan.only is not None else walk(plan.roots, plan.filters)
+        self._reader = ReaderThread(self._reading.everything(found), self._inbox, self._budget, self._ending)
+        self._encoder = EncoderThread(self._encoding, self._jobs, self._inbox, self._ending)
+        self._seen = Seen()
+        self._accounts = Accounts()
+        self._unwritten: list[Done] = []
+        self._last_commit = time.monotonic()
+        self._size_before = _size(store)
+
+    def events(self) -> Iterator[Event]:
+        """Everything that happens."""
+        self._reader.start()
+        self._encoder.start()
+        message: Message | None = None
+        while not isinstance(message, EncodedAll):
+            message = self._next_message()
+            match message:
+                case Arrived(items) if not self._ending.is_set():  # what comes later has not been read, as it were
+                    yield from self._arrived(items)
+                case ReadAll():
+                    self._jobs.put(None)
+                case Encoded(done):
+                    self._encoded(done)
+                case Failed(error):
+                    yield from self._commit()
+                    raise error
+                case _:
+                    pass
+            if self._is_commit_due():
+                yield from self._commit()
+            yield self._accounts.progress(self._reading.bytes_read)
+            if self._stop.is_set() or self._too_many_rejects():
+                self._end()
+        yield from self._commit()
+        if self._plan.sync and not self._stopped():
+            yield from self._delete_vanished()
+        yield self._summary()
+
+    def close(self) -> None:
+        """Stop the threads and let go of everything; the reader may hang in standard input, so nobody waits for it."""
+        self._end()
+        for thread in (self._reader, self._encoder):
+            if thread.is_alive():
+                thread.join(timeout=5.0)
+        if not self._reader.is_alive():
+            self._sandbox.close()
+        self._seen.close()
+
+    def _end(self) -> None:
+        if not self._ending.is_set():
+            self._ending.set()
+            self._jobs.put(None)
+            self._budget.close()
+            self._sandbox.interrupt()
+
+    def _next_message(self) -> Message | None:
+        try:
+            return self._inbox.get(timeout=_TICK)
+        except queue.Empty:
+            return None
+
+    # --- what was read ---------------------------------------------------------------------------------------------
+
+    def _arrived(self, items: Sequence[Read | Passed]) -> Iterator[Event]:
+        self._accounts.read += len(items)
+        candidates: list[Job] = []
+        for item in items:
+            outcome = self._passed(item) if isinstance(item, Passed) else self._checked(item, candidates)
+            if outcome:
+                self._budget.give_back(cost(item))
+                yield self._accounts.ended(outcome)
+        with self._accounts.timing("look up"):
+            known = self._store.content_hashes([job.document.id for job in candidates]) if self._store else {}
+        for job in candidates:
+            if known.get(job.document.id) == job.content_hash:
+                self._budget.give_back(cost(Read(job.document, job.root)))
+                yield self._ended("unchanged", job.document, job.root)
+            else:
+                self._jobs.put(job)
+
+    def _passed(self, item: Passed) -> Outcome:
+        self._seen.doubt(item.source)
+        return Outcome(item.kind, "", item.source, item.reason, item.remedy, item.root.path, item.root.kind)
+
+    def _checked(self, item: Read, candidates: list[Job]) -> Outcome | None:
+        """Why the document goes no further; nothing if it is a candidate."""
+        document, root = item.document, item.root
+        if found := complaint(document):
+            kind, reason, remedy = found
+            if kind == "rejected":
+                self._seen.doubt(document.source)
+            return _outcome(kind, document, root, reason, remedy)
+        with self._accounts.timing("look up"):
+            hashed = content_hash(document, self._window)
+            earlier = self._seen.meet(document.id, hashed)
+        if earlier is None:
+            candidates.append(Job(document, hashed, root))
+            return None
+        if earlier == hashed:
+            return _outcome("skipped", document, root, "the same document a second time")
+        remedy = "make ids unique, name another --id-field, or give each source its own --corpus"
+        return _outcome("rejected", document, root, f"another document of this run has the id {document.id!r}", remedy)
+
+    # --- what was encoded ------------------------------------------------------------------------------------------
+
+    def _encoded(self, done: Sequence[Done]) -> None:
+        self._unwritten += done
+        for one in done:
+            self._budget.give_back(cost(Read(one.cut.job.document, one.cut.job.root)))
+            if not one.problem:
+                self._accounts.encoded(one.cut)
+
+    def _is_commit_due(self) -> bool:
+        if not self._unwritten:
+            return False
+        passages = sum(len(done.cut.passages) for done in self._unwritten)
+        return passages >= _COMMIT_PASSAGES or time.monotonic() - self._last_commit >= _COMMIT_SECONDS
+
+    def _commit(self) -> Iterator[Event]:
+        """Write what is encoded; only then is it said to be indexed."""
+        finished, self._unwritten = self._unwritten, []
+        encoded = [done.encoded for done in finished if done.encoded and done.encoded.passages]
+        if encoded and self._store:
+            with self._accounts.timing("write"):
+                self._store.add(encoded)
+        self._last_commit = time.monotonic()
+        for done in finished:
+            yield self._finished(done)
+
+    def _finished(self, done: Done) -> Outcome:
+        document, root = done.cut.job.document, done.cut.job.root
+        if done.problem:
+            return self._ended("rejected", document, root, done.problem, "check its text; retry with --retry-rejects")
+        if not done.cut.passages:
+            return self._ended("skipped", document, root, "no text")
+        return self._ended("indexed", document, root, passages=len(done.cut.passages))
+
+    def _ended(
+        self, kind: Kind, document: Document, root: Root, reason: str = "", remedy: str = "", passages: int = 0
+    ) -> Outcome:
+        return self._accounts.ended(_outcome(kind, document, root, reason, remedy, passages))
+
+    # --- the end ---------------------------------------------------------------------------------------------------
+
+    def _too_many_rejects(self) -> bool:
+        most = self._plan.max_rejects
+        return most is not None and self._accounts.kinds["rejected"] > most
+
+    def _stopped(self) -> bool:
+        return self._stop.is_set() or self._too_many_rejects()
+
+    def _delete_vanished(self) -> Iterator[Event]:
+        store = self._store
+        if store is None or not isinstance(store, SourceCatalogue):
+            return
+        for document_id, source in vanished(store, self._plan.roots, self._plan.filters, self._seen):
+            self._seen.miss(document_id, source)  # first all of them: nothing is deleted under a running query
+        gone = self._seen.missed()
+        while some := list(islice(gone, _DELETE_AT_ONCE)):
+            if not self._plan.dry_run:
+                with self._accounts.timing("delete"):
+                    store.delete([document_id for document_id, _ in some])
+            for document_id, source in some:
+                yield self._accounts.ended(Outcome("deleted", document_id, source, "no longer in its source"))
+
+    def _summary(self) -> Event:
+        stages = {"read": self._reader.seconds, **self._encoding.seconds}
+        after = _size(self._store)
+        growth = after - self._size_before if after is not None and self._size_before is not None else None
+        stopped: Stopped = ""
+        if self._stopped():
+            stopped = "too many rejects" if self._too_many_rejects() else "interrupted"
+        return self._accounts.summary(stages, growth, self._plan.dry_run, stopped)
+
+
+def _outcome(
+    kind: Kind, document: Document, root: Root, reason: str = "", remedy: str = "", passages: int = 0
+) -> Outcome:
+    return Outcome(kind, document.id, document.source, reason, remedy, root.path, root.kind, passages)
+
+
+def _size(store: Store | None) -> int | None:
+    return store.size_in_bytes() if isinstance(store, Sized) else None

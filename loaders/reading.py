@@ -1,0 +1,127 @@
+"""From a file that was found to its documents: opened safely, given to the right reader, named."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from io import BufferedReader, FileIO
+from typing import IO, BinaryIO, Final
+
+from sparc_search.errors import RejectedDocument
+from sparc_search.records import Document
+
+from .compressed import decompressed
+from .formats import HEAD_BYTES, Formats, by_content
+from .limits import JSON_BYTES
+from .resuming import Item, items_of
+from .sandbox import Sandbox
+from .walk import Found, Passed, Root
+
+_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A document as it was read, and the root it came from."""
+
+    document: Document
+    root: Root
+
+
+class Reading:
+    """Reads files one after another; keeps count of the bytes for the progress bar."""
+
+    def __init__(self, formats: Formats, options: Mapping[str, str], corpus: str, sandbox: Sandbox) -> None:
+        self._formats, self._options, self._corpus, self._sandbox = formats, options, corpus, sandbox
+        self.bytes_read = 0
+        """Bytes of the files read so far; may be looked at from another thread."""
+
+    def everything(self, found: Iterable[Found | Passed]) -> Iterator[Read | Passed]:
+        """All documents of all files, and what is passed over."""
+        for entry in found:
+            if isinstance(entry, Passed):
+                yield entry
+            elif entry.root.kind != "stdin" and not self._formats.knows(entry.name):
+                ending = os.path.splitext(entry.name)[1] or "without an ending"
+                yield Passed("skipped", entry.source, f"no reader for files {ending}", "name its --format", entry.root)
+            else:
+                yield from self._one(entry)
+
+    def _one(self, found: Found) -> Iterator[Read | Passed]:
+        before = self.bytes_read
+        try:
+            with _opened(found) as file:
+                for item in self._items(found, file):
+                    yield self._named(item, found)
+                    self.bytes_read = before + _position(file)
+        except OSError as error:
+            yield _rejected(
+                found, f"cannot be read: {error.strerror or error}", "check that it is there and its rights"
+            )
+        except RejectedDocument as reject:
+            yield _rejected(found, reject.message, reject.remedy)
+        self.bytes_read = before + found.size
+
+    def _items(self, found: Found, file: BufferedReader) -> Iterator[Item]:
+        stream = decompressed(file, found.name)
+        name = self._format(found, stream)
+        reader = self._formats.reader(name)
+        if not getattr(reader, "sandboxed", False):
+            yield from items_of(lambda: reader.read(stream, found.name, self._options))
+        elif found.root.kind == "stdin" and not self._formats.only:
+            with tempfile.TemporaryFile() as spool:  # the beginning was looked at, so the pipe no longer has it
+                _copy(file, spool)
+                yield from self._sandbox.read(name, spool, found.name, self._options)
+        else:
+            yield from self._sandbox.read(name, file, found.name, self._options)
+
+    def _format(self, found: Found, stream: BufferedReader) -> str:
+        if found.root.kind == "stdin" and not self._formats.only:
+            return by_content(stream.peek(HEAD_BYTES))
+        return self._formats.choose(found.name, lambda: stream.peek(HEAD_BYTES))
+
+    def _named(self, item: Item, found: Found) -> Read | Passed:
+        if isinstance(item, RejectedDocument):
+            return _rejected(found, item.message, item.remedy)
+        if not self._corpus:
+            return Read(replace(item, source=found.source), found.root)
+        metadata = {**item.metadata, "corpus": self._corpus}
+        return Read(replace(item, id=f"{self._corpus}/{item.id}", source=found.source, metadata=metadata), found.root)
+
+
+def _opened(found: Found) -> BufferedReader:
+    """The file, if it is (still) a plain one; never waits for the other end of a FIFO."""
+    if found.root.kind == "stdin":
+        return _buffered(os.dup(sys.stdin.fileno()))
+    follow = 0 if found.root.kind == "file" else os.O_NOFOLLOW
+    file = _buffered(os.open(found.path, _FLAGS | follow))
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise RejectedDocument("no longer a plain file", "try again")
+    return file
+
+
+def _buffered(number: int) -> BufferedReader:
+    return BufferedReader(FileIO(number, "rb"), HEAD_BYTES)
+
+
+def _copy(stream: BinaryIO, spool: IO[bytes]) -> None:
+    size = 0
+    while data := stream.read(HEAD_BYTES):
+        size += len(data)
+        if size > JSON_BYTES:
+            raise RejectedDocument(f"more than {JSON_BYTES >> 20} MiB from standard input", "name its --format")
+        spool.write(data)
+    spool.seek(0)
+
+
+def _position(file: BinaryIO) -> int:
+    return file.tell() if file.seekable() else 0
+
+
+def _rejected(found: Found, reason: str, remedy: str) -> Passed:
+    return Passed("rejected", found.source, reason, remedy, found.root)

@@ -1,0 +1,71 @@
+"""Which documents this run has met. Kept in a temporary database on disk, so that memory does not grow with them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+
+from sparc_search.errors import DiskFull
+
+
+class Seen:
+    """Ids of a run with their content hashes, and the sources whose documents must not be taken for vanished."""
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect("", isolation_level=None)  # no name: a file of its own, gone when closed
+        self._database.executescript(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+            "CREATE TABLE ids (id BLOB PRIMARY KEY, hash TEXT) WITHOUT ROWID;"
+            "CREATE TABLE unsure (source TEXT PRIMARY KEY) WITHOUT ROWID;"
+            "CREATE TABLE gone (id TEXT PRIMARY KEY, source TEXT) WITHOUT ROWID;"
+            "BEGIN;"
+        )
+
+    def meet(self, document_id: str, content_hash: str) -> str | None:
+        """Remember a document; the hash it had if this run has met its id before."""
+        key = _key(document_id)
+        if row := self._first("SELECT hash FROM ids WHERE id = ?", (key,)):
+            return str(row[0])
+        self._first("INSERT INTO ids VALUES (?, ?)", (key, content_hash))
+        return None
+
+    def __contains__(self, document_id: str) -> bool:
+        return self._first("SELECT 1 FROM ids WHERE id = ?", (_key(document_id),)) is not None
+
+    def doubt(self, source: str) -> None:
+        """Something at (or below) this source could not be read: what the index has from there stays."""
+        self._first("INSERT OR IGNORE INTO unsure VALUES (?)", (source,))
+
+    def in_doubt(self, source: str) -> bool:
+        """Whether the source, or a folder it is in, was in doubt."""
+        candidates = [source]
+        while "/" in source:
+            source = source.rpartition("/")[0]
+            candidates.append(source)
+        marks = ",".join("?" * len(candidates))
+        return self._first(f"SELECT 1 FROM unsure WHERE source IN ({marks})", candidates) is not None
+
+    def miss(self, document_id: str, source: str) -> None:
+        """Remember a document of the index that was not met."""
+        self._first("INSERT OR IGNORE INTO gone VALUES (?, ?)", (document_id, source))
+
+    def missed(self) -> Iterator[tuple[str, str]]:
+        """Id and source of each document that was missed, in the order of their ids."""
+        for document_id, source in self._database.execute("SELECT id, source FROM gone ORDER BY id"):
+            yield str(document_id), str(source)
+
+    def _first(self, query: str, values: Sequence[object]) -> tuple[object, ...] | None:
+        try:
+            row: tuple[object, ...] | None = self._database.execute(query, values).fetchone()
+        except sqlite3.OperationalError as error:
+            raise DiskFull(f"no room for temporary files: {error}", "free some, or set TMPDIR") from error
+        return row
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._database.close()
+
+
+def _key(document_id: str) -> bytes:
+    return blake2b(document_id.encode(), digest_size=16).digest()

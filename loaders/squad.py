@@ -1,0 +1,67 @@
+"""SQuAD JSON: one article is one document, its paragraphs between blank lines, so that they are its passages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+from sparc_search.errors import RejectedDocument
+from sparc_search.records import Document
+
+from .builder import TextBuilder
+from .decode import decoded, whole
+from .limits import JSON_BYTES
+from .resuming import Item, Resuming
+
+
+class SquadReader:
+    """SQuAD JSON: one article is one document; questions and answers are left out."""
+
+    suffixes = (".json",)
+
+    def read(self, stream: BinaryIO, source: str, options: Mapping[str, str]) -> Iterator[Document]:
+        """One document for each article; a bad article is one reject, and the next one is read."""
+        return Resuming(_items(_articles(decoded(whole(stream, JSON_BYTES))), source))
+
+
+reader = SquadReader()
+
+
+def _articles(text: str) -> list[Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RejectedDocument(f"not JSON: {error}", "for one object a line, use --format jsonl") from error
+    articles = value.get("data") if isinstance(value, dict) else None
+    if not isinstance(articles, list):
+        raise RejectedDocument("JSON, but not SQuAD: no list `data`", "for one object a line, use --format jsonl")
+    return articles
+
+
+def _items(articles: list[Any], source: str) -> Iterator[Item]:
+    for number, article in enumerate(articles, start=1):
+        try:
+            yield _document(article, number, source)
+        except (KeyError, TypeError, AttributeError) as error:
+            yield RejectedDocument(f"article {number} is not SQuAD: {error!r}", "correct or remove the article")
+        except RejectedDocument as reject:
+            yield RejectedDocument(f"article {number}: {reject.message}", reject.remedy)
+
+
+def _document(article: Any, number: int, source: str) -> Document:
+    """Titles are not unique in every SQuAD-like file, so the number tells articles apart."""
+    builder = TextBuilder()
+    for paragraph in article["paragraphs"]:
+        builder.block(_one_paragraph(paragraph["context"]))
+    document = builder.build(f"{source}#{number}", source)
+    return Document(document.id, document.text, _title(article), source)
+
+
+def _one_paragraph(context: str) -> str:
+    """Without blank lines of its own, so that what SQuAD calls a paragraph stays one."""
+    return "\n".join(line for line in context.splitlines() if line.strip())
+
+
+def _title(article: Any) -> str:
+    return " ".join(str(article.get("title") or "").replace("_", " ").split())

@@ -1,0 +1,142 @@
+"""The two threads of the pipeline, and what they send to the one that started them."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from .budget import Budget
+from .encoding import CutJob, Done, Encoding, Job, Stopped
+from .reading import Read
+from .walk import Passed
+
+_OVERHEAD: Final = 1_000  # characters that anything counts for besides its text
+_HANDOVER_ITEMS: Final = 64
+_HANDOVER_SECONDS: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Read, and handed over together."""
+
+    items: list[Read | Passed]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A pool of documents, encoded."""
+
+    done: list[Done]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A thread has ended by an error."""
+
+    error: BaseException
+
+
+class ReadAll:
+    """The reader has nothing more."""
+
+
+class EncodedAll:
+    """The encoder has nothing more."""
+
+
+Message = Arrived | Encoded | Failed | ReadAll | EncodedAll
+Inbox = queue.SimpleQueue[Message]
+Jobs = queue.SimpleQueue[Job | None]
+
+
+def cost(item: Read | Passed) -> int:
+    """What an item takes of the budget from when it is read until it is finished with."""
+    return _OVERHEAD + (len(item.document.text) if isinstance(item, Read) else 0)
+
+
+class ReaderThread(threading.Thread):
+    """Takes items as fast as the budget allows and hands them over in small lists."""
+
+    def __init__(self, items: Iterator[Read | Passed], inbox: Inbox, budget: Budget, ending: threading.Event) -> None:
+        super().__init__(name="reader", daemon=True)
+        self._items, self._inbox, self._budget, self._ending = items, inbox, budget, ending
+        self._pending: list[Read | Passed] = []
+        self._pending_since = 0.0
+        self.seconds = 0.0
+
+    def run(self) -> None:
+        """Read everything."""
+        try:
+            while (item := self._timed_next()) is not None and not self._ending.is_set():
+                # What is pending holds budget too: it must be on its way before there is any waiting for more.
+                if not self._budget.try_take(cost(item)):
+                    self._hand_over()
+                    if not self._budget.take(cost(item)):
+                        return
+                self._pending.append(item)
+                if len(self._pending) >= _HANDOVER_ITEMS or self._is_old():
+                    self._hand_over()
+            self._hand_over()
+            self._inbox.put(ReadAll())
+        except BaseException as error:  # belongs to the thread that started this one
+            self._inbox.put(Failed(error))
+
+    def _timed_next(self) -> Read | Passed | None:
+        started = time.perf_counter()
+        try:
+            return next(self._items, None)
+        finally:
+            self.seconds += time.perf_counter() - started
+
+    def _is_old(self) -> bool:
+        if len(self._pending) == 1:
+            self._pending_since = time.monotonic()
+        return time.monotonic() - self._pending_since > _HANDOVER_SECONDS
+
+    def _hand_over(self) -> None:
+        if self._pending:
+            self._inbox.put(Arrived(self._pending))
+            self._pending = []
+
+
+class EncoderThread(threading.Thread):
+    """Takes what there is in its queue, up to a pool, and encodes it; `None` in the queue is the end."""
+
+    def __init__(self, encoding: Encoding, jobs: Jobs, inbox: Inbox, ending: threading.Event) -> None:
+        super().__init__(name="encoder", daemon=True)
+        self._encoding, self._jobs, self._inbox, self._ending = encoding, jobs, inbox, ending
+        self._more = True
+
+    def run(self) -> None:
+        """Encode everything."""
+        try:
+            while self._more and not self._ending.is_set():
+                pool = self._gather()
+                if pool and not self._ending.is_set():
+                    self._inbox.put(Encoded(self._encoding.encode(pool)))
+            self._inbox.put(EncodedAll())
+        except Stopped:
+            self._inbox.put(EncodedAll())
+        except BaseException as error:  # belongs to the thread that started this one
+            self._inbox.put(Failed(error))
+
+    def _gather(self) -> list[CutJob]:
+        """Wait for one job, then take as many more as are there: the encoder never waits for a full pool."""
+        pool: list[CutJob] = []
+        tokens = 0
+        job = self._jobs.get()
+        while job is not None:
+            pool.append(self._encoding.cut(job))
+            tokens += sum(pool[-1].lengths)
+            if tokens >= self._encoding.pool_tokens:
+                return pool
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return pool
+        self._more = False
+        return pool

@@ -1,0 +1,1 @@
+"""OpenSearch and Elasticsearch index bodies, one file for each server dialect."""

@@ -1,0 +1,174 @@
+"""Closed evaluation: the answer is sought in the question's own paragraph, on the serving path.
+
+The paragraph goes through the same encoder, pruning, quantisation and scorer as an ingested one. Parts of the score
+are switched off in turn, to see what each gives. (A part trained together with the others and then removed looks
+better than it is: see docs/training.md.)
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ReaderError
+from ..interfaces import Encoder
+from ..records import EncodedQuestion, Passage, PhraseBlock
+from ..search.scorer import score_spans
+from .answers import exact_match, f1
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedQuestion:
+    """A question on a paragraph, with its right answers."""
+
+    id: str
+    text: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph and the questions on it."""
+
+    text: str
+    questions: tuple[ClosedQuestion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedRow:
+    """What was found for one question by one variant of the score."""
+
+    id: str
+    variant: str
+    found: str
+    exact_match: float
+    f1: float
+
+
+def without_sparc(question: EncodedQuestion, blocks: Sequence[PhraseBlock]) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
+    """The learned n-gram weights switched off."""
+    return replace(question, start_ngrams=(), end_ngrams=()), blocks
+
+
+def without_dense(question: EncodedQuestion, blocks: Sequence[PhraseBlock]) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
+    """The start and end vectors switched off."""
+    nothing = np.zeros_like(question.start_vector)
+    return replace(question, start_vector=nothing, end_vector=nothing), blocks
+
+
+def without_span(question: EncodedQuestion, blocks: Sequence[PhraseBlock]) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
+    """The coherency of start and end switched off."""
+    return question, [replace(block, start=replace(block.start, spans=np.zeros_like(block.start.spans))) for block in blocks]
+
+
+Variant = Callable[[EncodedQuestion, Sequence[PhraseBlock]], tuple[EncodedQuestion, Sequence[PhraseBlock]]]
+VARIANTS: dict[str, Variant] = {
+    "all parts": lambda question, blocks: (question, blocks),
+    "without sparc": without_sparc,
+    "without dense": without_dense,
+    "without span": without_span,
+}
+
+
+def read_paragraphs(path: Path, sample: int = 0, seed: int = 0) -> list[Paragraph]:
+    """Paragraphs of a SQuAD file that have answerable questions; `sample` of them by chance, or all."""
+    try:
+        data = json.loads(path.read_bytes())["data"]
+        paragraphs = [paragraph for article in data for paragraph in map(_paragraph, article["paragraphs"])]
+    except OSError as error:
+        raise ReaderError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ReaderError(f"{path} is not a SQuAD file: {error!r}", "it needs a JSON object with `data`") from error
+    paragraphs = [paragraph for paragraph in paragraphs if paragraph.questions]
+    return random.Random(seed).sample(paragraphs, sample) if 0 < sample < len(paragraphs) else paragraphs
+
+
+def _paragraph(raw: dict[str, Any]) -> Paragraph:
+    return Paragraph(
+        raw["context"],
+        tuple(
+            ClosedQuestion(str(qa["id"]), qa["question"], tuple(answer["text"] for answer in qa["answers"]))
+            for qa in raw["qas"]
+            if qa["answers"]
+        ),
+    )
+
+
+def evaluate_closed(
+    encoder: Encoder, paragraphs: Sequence[Paragraph], variants: Sequence[str], batch: int = 64
+) -> Iterator[list[ClosedRow]]:
+    """Rows of each paragraph in turn."""
+    for at in range(0, len(paragraphs), batch):
+        some = paragraphs[at : at + batch]
+        windows = [paragraph_windows(encoder, paragraph.text) for paragraph in some]
+        encoded = iter(encoder.encode_passages([passage for cut in windows for passage in cut]))
+        questions = iter(encoder.encode_questions([question.text for paragraph in some for question in paragraph.questions]))
+        for paragraph, cut in zip(some, windows, strict=True):
+            blocks = [next(encoded).block for _ in cut]
+            yield [
+                row
+                for question in paragraph.questions
+                for row in answer_rows(question, next(questions), cut, blocks, variants)
+            ]
+
+
+def paragraph_windows(encoder: Encoder, text: str) -> list[Passage]:
+    """The paragraph, in consecutive windows where it is longer than the model reads."""
+    offsets = encoder.token_offsets(text)
+    firsts = [offsets[at][0] for at in range(0, len(offsets), encoder.window)][1:]
+    bounds = [0, *firsts, len(text)]
+    return [
+        Passage(str(number), "", number, text[start:end], start)
+        for number, (start, end) in enumerate(zip(bounds, bounds[1:], strict=False))
+    ]
+
+
+def answer_rows(
+    question: ClosedQuestion,
+    encoded: EncodedQuestion,
+    passages: Sequence[Passage],
+    blocks: Sequence[PhraseBlock],
+    variants: Sequence[str],
+) -> Iterator[ClosedRow]:
+    """The best answer by each variant of the score."""
+    for name in variants:
+        found = best_answer(*VARIANTS[name](encoded, blocks), passages)
+        yield ClosedRow(question.id, name, found, exact_match(found, question.answers), f1(found, question.answers))
+
+
+def best_answer(question: EncodedQuestion, blocks: Sequence[PhraseBlock], passages: Sequence[Passage]) -> str:
+    """Text of the best legal span; empty if there is none."""
+    spans = score_spans(question, (), blocks)
+    if not len(spans):
+        return ""
+    best = int(spans.score.argmax())
+    number = int(spans.block[best])
+    offsets = blocks[number].offsets
+    return passages[number].text[offsets[spans.start[best], 0] : offsets[spans.end[best], 1]]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedReport:
+    """EM and F1 in percent by variant, and the share of tokens the filter kept."""
+
+    questions: int
+    scores: dict[str, dict[str, float]]
+
+
+def summarise(rows: Sequence[ClosedRow]) -> ClosedReport:
+    """Means over the questions."""
+    scores = {}
+    names = list(dict.fromkeys(row.variant for row in rows))
+    for name in names:
+        mine = [row for row in rows if row.variant == name]
+        scores[name] = {
+            "exact_match": round(100 * sum(row.exact_match for row in mine) / len(mine), 2),
+            "f1": round(100 * sum(row.f1 for row in mine) / len(mine), 2),
+        }
+    return ClosedReport(len(rows) // max(1, len(names)), scores)

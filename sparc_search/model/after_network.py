@@ -1,0 +1,196 @@
+"""What happens after the network, written once in numpy and shared by both encoders.
+
+    network arrays -> keep (filter) -> prune -> quantise -> PhraseBlock -> features of the inverted index
+
+Scores are later computed from the quantised block alone, and the features are computed from it too, so that they
+are true upper bounds of what any phrase of the passage can get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ngrams import feature_name, round_up_9bits
+from ..records import (
+    AFTER_JOINT,
+    CONTINUES,
+    PUNCTUATION,
+    SIDES,
+    EncodedPassage,
+    EncodedQuestion,
+    LexTerm,
+    Passage,
+    PhraseBlock,
+    Phrases,
+    Side,
+    SparseColumns,
+    WeightedNgram,
+)
+from .config import SparcConfig
+from .tokenizer import Pieces, WordPieces
+
+Array = NDArray[np.float32]
+
+# The lexical part is a saturated term frequency (BM25's passage side). The average length is a constant, so that a
+# passage's impacts never change when the corpus grows.
+SATURATION, LENGTH_SHARE, AVERAGE_LENGTH = 0.9, 0.4, 150.0
+
+SMALLEST = 1e-30  # what is not above it counts as zero: its scale would be no normal float32
+
+
+@dataclass(frozen=True, slots=True)
+class PassageArrays:
+    """The network's output for one passage, without [CLS], [SEP] and padding. N tokens."""
+
+    start: Array  # (N, d)
+    end: Array  # (N, d)
+    span_start: Array  # (N, c)
+    span_end: Array  # (N, c)
+    pooled: Array  # (h,)
+    filter: Array  # (N, 2)
+    attention: Mapping[str, Array]  # "start_1" ... -> (N, N)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionArrays:
+    """The network's output for one question, without [CLS], [SEP] and padding. M tokens."""
+
+    start: Array  # (d,)
+    end: Array  # (d,)
+    pooled: Array  # (h,)
+    weights: Mapping[str, Array]  # "start_1" ... -> (M,)
+
+
+class AfterNetwork:
+    """Turns network arrays into the records that stores and scorers know."""
+
+    def __init__(self, config: SparcConfig, pieces: WordPieces) -> None:
+        self.config, self.pieces = config, pieces
+
+    def passage(self, passage: Passage, pieces: Pieces, title: Pieces, arrays: PassageArrays) -> EncodedPassage:
+        """Keep, prune, quantise, and name the features."""
+        flags = with_joints(pieces, passage.joints)
+        sides = {side: self._side(side, flags, arrays) for side in SIDES}
+        passage_vector, passage_scale = quantised(arrays.pooled[None])
+        lex_ids, lex_impacts = lexical_impacts(pieces, title)
+        block = PhraseBlock(
+            pieces.ids,
+            pieces.offsets,
+            flags,
+            sides["start"],
+            sides["end"],
+            passage_vector[0],
+            float(passage_scale[0]),
+            lex_ids,
+            lex_impacts,
+        )
+        lex = {self._name((token,)): value for token, value in zip(lex_ids.tolist(), lex_impacts.tolist(), strict=True)}
+        features = {side: self._bounds(block.token_ids, sides[side]) for side in SIDES}
+        return EncodedPassage(passage, block, {**features, "lex": lex})
+
+    def question(self, text: str, pieces: Pieces, arrays: QuestionArrays) -> EncodedQuestion:
+        """Weighted n-grams of a question; the same n-gram twice is one with the sum of its weights."""
+        words = pieces.ids[(pieces.flags & PUNCTUATION) == 0]
+        terms, counts = np.unique(words, return_counts=True)
+        return EncodedQuestion(
+            text,
+            arrays.start,
+            arrays.end,
+            arrays.pooled,
+            self._ngrams("start", pieces.ids, arrays.weights),
+            self._ngrams("end", pieces.ids, arrays.weights),
+            tuple(
+                LexTerm(token, self._name((token,)), count)
+                for token, count in zip(terms.tolist(), counts.tolist(), strict=True)
+            ),
+        )
+
+    def _side(self, side: Side, flags: NDArray[np.uint8], arrays: PassageArrays) -> Phrases:
+        logits = arrays.filter[:, SIDES.index(side)]
+        kept = np.flatnonzero(may_be(side, flags) & (logits >= self.config.filter_thresholds[SIDES.index(side)]))
+        vectors, vector_scales = quantised((arrays.start if side == "start" else arrays.end)[kept])
+        spans, span_scales = quantised((arrays.span_start if side == "start" else arrays.span_end)[kept])
+        sparse = tuple(
+            sparse_columns(n, arrays.attention[f"{side}_{n}"][kept], self.config.prune) for n in self.config.ngrams
+        )
+        return Phrases(kept.astype(np.int32), vectors, vector_scales, spans, span_scales, sparse)
+
+    def _bounds(self, token_ids: NDArray[np.int32], phrases: Phrases) -> dict[str, float]:
+        """For each n-gram, the largest weight that any kept boundary gives it."""
+        bounds: dict[str, float] = {}
+        for columns in phrases.sparse:
+            for ngram, value in ngram_bounds(token_ids, len(phrases.positions), columns):
+                bounds[self._name(ngram)] = value
+        return bounds
+
+    def _ngrams(self, side: Side, ids: NDArray[np.int32], weights: Mapping[str, Array]) -> tuple[WeightedNgram, ...]:
+        found: dict[tuple[int, ...], float] = {}
+        for n in self.config.ngrams:
+            for at in np.flatnonzero(weights[f"{side}_{n}"] > 0).tolist():
+                ngram = tuple(ids[at : at + n].tolist())
+                found[ngram] = found.get(ngram, 0.0) + float(weights[f"{side}_{n}"][at])
+        return tuple(WeightedNgram(ngram, self._name(ngram), weight) for ngram, weight in found.items())
+
+    def _name(self, ids: Sequence[int]) -> str:
+        return feature_name([self.pieces.piece(token) for token in ids])
+
+
+def with_joints(pieces: Pieces, joints: Sequence[int]) -> NDArray[np.uint8]:
+    """The flags of the pieces, with AFTER_JOINT on the first piece behind each joint."""
+    flags = pieces.flags.copy()
+    for joint in joints:
+        at = int(np.searchsorted(pieces.offsets[:, 0], joint))
+        if at < len(flags):
+            flags[at] |= AFTER_JOINT
+    return flags
+
+
+def may_be(side: Side, flags: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Answers are whole words: none starts at a piece that goes on with a word, none ends before one."""
+    goes_on = (flags & CONTINUES) != 0
+    return ~goes_on if side == "start" else ~np.append(goes_on[1:], False)
+
+
+def quantised(vectors: Array) -> tuple[NDArray[np.int8], Array]:
+    """int8 rows and the scale of each: vectors ~ rows * scales."""
+    largest = np.abs(vectors).max(axis=1, initial=0.0)
+    scales = np.where(largest > SMALLEST, largest / 127, 1).astype(np.float32)
+    return np.rint(vectors / scales[:, None]).astype(np.int8), scales
+
+
+def sparse_columns(n: int, attention: Array, prune: float) -> SparseColumns:
+    """Rectified attention (kept, N) by column: uint8 of the largest, what is below `prune` of the largest dropped."""
+    largest = float(attention.max(initial=0.0))
+    scale = largest / 255 if largest > SMALLEST else 1.0
+    values = np.where(attention >= prune * largest, np.rint(attention / scale), 0).astype(np.uint8)
+    columns, rows = np.nonzero(values.T)
+    indptr = np.searchsorted(columns, np.arange(values.shape[1] + 1)).astype(np.int32)
+    return SparseColumns(n, indptr, rows.astype(np.uint16), values.T[columns, rows], float(np.float32(scale)))
+
+
+def ngram_bounds(
+    token_ids: NDArray[np.int32], kept: int, columns: SparseColumns
+) -> list[tuple[tuple[int, ...], float]]:
+    """(n-gram, largest summed weight over the kept boundaries), from the quantised columns, rounded up."""
+    used = np.flatnonzero(np.diff(columns.indptr))
+    if not len(used):
+        return []
+    windows = np.lib.stride_tricks.sliding_window_view(token_ids, columns.n)[used]
+    ngrams, which = np.unique(windows, axis=0, return_inverse=True)
+    sums = np.zeros((len(ngrams), kept), np.int64)
+    group = np.repeat(which.reshape(-1), np.diff(columns.indptr)[used])
+    np.add.at(sums, (group, columns.rows), columns.values)
+    values = round_up_9bits(sums.max(axis=1) * np.float64(columns.scale))
+    return list(zip(map(tuple, ngrams.tolist()), values.tolist(), strict=True))
+
+
+def lexical_impacts(pieces: Pieces, title: Pieces) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Token ids of passage and title and their saturated term frequencies; punctuation does not count."""
+    words = np.concatenate([part.ids[(part.flags & PUNCTUATION) == 0] for part in (pieces, title)])
+    ids, counts = np.unique(words, return_counts=True)
+    norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(words) / AVERAGE_LENGTH)
+    return ids.astype(np.int32), round_up_9bits(counts * (SATURATION + 1) / (counts + norm))

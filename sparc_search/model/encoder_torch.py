@@ -1,0 +1,158 @@
+"""The `torch` encoder: training's own network, for GPUs and for exactness. `SparcModel` is its public face."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MissingExtra, ModelDamaged
+from .config import SparcConfig
+from .encoding import NetworkEncoder, Outputs
+from .files import WEIGHTS, ModelFolder, open_model, read_card, write_card
+from .tokenizer import WordPieces
+
+if TYPE_CHECKING:
+    import torch
+
+    from .network import SparcNetwork
+
+
+class SparcModel:
+    """A network with its tokenizer and shape: what training makes and a folder holds."""
+
+    def __init__(self, network: SparcNetwork, pieces: WordPieces) -> None:
+        self.network, self.pieces = network, pieces
+
+    @property
+    def config(self) -> SparcConfig:
+        """The shape."""
+        return self.network.config
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path) -> SparcModel:
+        """Load a model folder; every key, shape and hash must be right."""
+        model = open_model(str(folder))
+        weights = load_tensors(model.file(WEIGHTS))
+        network = new_network(model.config)
+        load_strictly(network, weights, model.path / WEIGHTS)
+        return cls(network.eval(), model.pieces)
+
+    def save_pretrained(self, folder: str | Path, card: dict[str, Any] | None = None) -> None:
+        """Write config, tokenizer, fp16 weights and a card with their hashes; an older ONNX file is removed."""
+        import torch
+        from safetensors.torch import save_file
+
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "model.onnx").unlink(missing_ok=True)
+        half = {
+            name: value.detach().to("cpu", torch.float16).contiguous()
+            for name, value in self.network.state_dict().items()
+        }
+        save_file(half, path / WEIGHTS)
+        self.config.save(path)
+        self.pieces.save(path)
+        write_card(path, card or {})
+
+
+def new_network(config: SparcConfig) -> SparcNetwork:
+    """A network of this shape with weights still to be loaded."""
+    require_torch()
+    from .network import SparcNetwork
+
+    return SparcNetwork.from_body(config)
+
+
+def load_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Tensors of a safetensors file."""
+    require_torch()
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise ModelDamaged(f"{path} is not a safetensors file: {error}", "get the model again") from error
+
+
+def load_strictly(network: Any, weights: dict[str, torch.Tensor], source: Path) -> None:
+    """Load weights; a missing, unknown or misshapen one is an error."""
+    try:
+        network.load_state_dict({name: value.float() for name, value in weights.items()}, strict=True)
+    except RuntimeError as error:
+        raise ModelDamaged(f"{source} does not fit this model: {error}", "get the model again") from error
+
+
+def require_torch() -> None:
+    """Say which extra is missing instead of an ImportError."""
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise MissingExtra("the torch encoder and training", "torch") from error
+    del torch, transformers
+
+
+class TorchNetwork:
+    """An `encoding.Network` over torch: passages or questions."""
+
+    def __init__(self, network: SparcNetwork, device: str, questions: bool) -> None:
+        self.network, self.device, self.questions = network, device, questions
+
+    def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Outputs:
+        """Run the network on a padded batch."""
+        import torch
+
+        with torch.inference_mode():
+            arguments = torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device)
+            outputs = self.question_outputs(*arguments) if self.questions else self.passage_outputs(*arguments)
+            return {name: value.float().cpu().numpy() for name, value in outputs.items()}
+
+    def passage_outputs(self, ids: torch.Tensor, mask: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Named outputs of passages."""
+        states = self.network.passages(ids, mask)._asdict()
+        attention: dict[str, torch.Tensor] = states.pop("attention")
+        return {**states, **attention}
+
+    def question_outputs(self, ids: torch.Tensor, mask: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Named outputs of questions."""
+        states = self.network.questions(ids, mask)
+        named = {"question_start": states.start, "question_end": states.end, "question_pooled": states.pooled}
+        return {**named, **{f"question_{name}": value for name, value in states.weights.items()}}
+
+
+def encoder_of(model: SparcModel, fingerprint: str, device: str = "cpu") -> NetworkEncoder:
+    """An encoder over a model in memory."""
+    network = model.network.to(device).eval()
+    return NetworkEncoder(
+        model.config,
+        model.pieces,
+        TorchNetwork(network, device, questions=False),
+        TorchNetwork(network, device, questions=True),
+        fingerprint,
+    )
+
+
+def open_encoder(model: str = "default", *, threads: int = 0, device: str | None = None) -> NetworkEncoder:
+    """Entry point `torch`: encodes on a GPU if there is one."""
+    require_torch()
+    import torch
+
+    if threads:
+        torch.set_num_threads(threads)
+    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    return encoder_of(SparcModel.from_pretrained(model), open_model(model).fingerprint, chosen)
+
+
+def copy_with(folder: ModelFolder, target: Path, config: SparcConfig) -> None:
+    """The same model in another folder with another config (thresholds, pruning); hashes are written anew."""
+    target.mkdir(parents=True, exist_ok=True)
+    for name in (WEIGHTS, "tokenizer.json", "model.onnx"):
+        if (folder.path / name).is_file() and folder.path != target:
+            shutil.copyfile(folder.path / name, target / name)
+    config.save(target)
+    write_card(target, {key: value for key, value in read_card(folder.path).items() if key != "sha256"})

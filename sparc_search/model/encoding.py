@@ -1,0 +1,128 @@
+"""What the `torch` and the `onnx` encoder share: cutting texts into batches, and everything after the network.
+
+An encoder only has to run the network on padded token ids. Batches are made of like lengths and bounded by tokens;
+the result of one text never depends on the others in its batch (beyond float noise).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..records import SIDES, EncodedPassage, EncodedQuestion, Passage
+from .after_network import AfterNetwork, PassageArrays, QuestionArrays
+from .config import SparcConfig
+from .tokenizer import Pieces, WordPieces
+
+Outputs = Mapping[str, NDArray[np.float32]]
+"""Names as in `output_names`; the first axis is the batch."""
+
+
+class Network(Protocol):
+    """Runs the network: token ids (B, T) and mask (B, T) -> named outputs."""
+
+    def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Outputs:
+        """Run it on a padded batch."""
+
+
+PASSAGE_OUTPUTS = ("start", "end", "span_start", "span_end", "pooled", "filter")
+QUESTION_OUTPUTS = ("question_start", "question_end", "question_pooled")
+
+
+def sparse_names(config: SparcConfig) -> list[str]:
+    """`start_1`, `start_2`, `end_1`, `end_2`: one for each side and n-gram size."""
+    return [f"{side}_{n}" for side in SIDES for n in config.ngrams]
+
+
+class NetworkEncoder:
+    """An `interfaces.Encoder` over any `Network`."""
+
+    def __init__(
+        self,
+        config: SparcConfig,
+        pieces: WordPieces,
+        passage_network: Network,
+        question_network: Network,
+        fingerprint: str,
+        batch_tokens: int = 4096,
+    ) -> None:
+        self.config, self.pieces = config, pieces
+        self._passage_network, self._question_network = passage_network, question_network
+        self._after = AfterNetwork(config, pieces)
+        self._batch_tokens = batch_tokens
+        self.fingerprint = fingerprint
+        self.window = config.window - 2
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """Character offsets of the word pieces of `text`."""
+        return [(start, end) for start, end in self.pieces([text])[0].offsets.tolist()]
+
+    def encode_passages(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
+        """Encode passages. What is beyond the window is not read; `loaders` cut before."""
+        texts = [cut(pieces, self.window) for pieces in self.pieces([passage.text for passage in passages])]
+        titles = self.pieces([passage.title for passage in passages])
+        encoded: dict[int, EncodedPassage] = {}
+        for rows in batches_by_length([len(text.ids) for text in texts], self._batch_tokens):
+            outputs = self._run(self._passage_network, [texts[row] for row in rows])
+            for at, row in enumerate(rows):
+                arrays = passage_arrays(outputs, at, len(texts[row].ids), sparse_names(self.config))
+                encoded[row] = self._after.passage(passages[row], texts[row], titles[row], arrays)
+        return [encoded[row] for row in range(len(passages))]
+
+    def encode_questions(self, questions: Sequence[str]) -> list[EncodedQuestion]:
+        """Encode questions; of one longer than the question window the beginning is read."""
+        texts = [cut(pieces, self.config.question_window - 2) for pieces in self.pieces(questions)]
+        encoded: dict[int, EncodedQuestion] = {}
+        for rows in batches_by_length([len(text.ids) for text in texts], self._batch_tokens):
+            outputs = self._run(self._question_network, [texts[row] for row in rows])
+            for at, row in enumerate(rows):
+                arrays = question_arrays(outputs, at, len(texts[row].ids), sparse_names(self.config))
+                encoded[row] = self._after.question(questions[row], texts[row], arrays)
+        return [encoded[row] for row in range(len(questions))]
+
+    def _run(self, network: Network, texts: Sequence[Pieces]) -> Outputs:
+        width = max(len(text.ids) for text in texts) + 2
+        ids = np.full((len(texts), width), self.pieces.pad, np.int64)
+        mask = np.zeros_like(ids)
+        for row, text in enumerate(texts):
+            length = len(text.ids)
+            ids[row, 0], ids[row, 1 : length + 1], ids[row, length + 1] = self.pieces.cls, text.ids, self.pieces.sep
+            mask[row, : length + 2] = 1
+        return network(ids, mask)
+
+
+def cut(pieces: Pieces, most: int) -> Pieces:
+    """The first `most` pieces."""
+    return Pieces(pieces.ids[:most], pieces.offsets[:most], pieces.flags[:most])
+
+
+def batches_by_length(lengths: Sequence[int], most_tokens: int) -> Iterator[list[int]]:
+    """Row numbers in batches of like length, each of at most `most_tokens` with its padding (or one row)."""
+    batch: list[int] = []
+    for row in sorted(range(len(lengths)), key=lambda row: (lengths[row], row)):
+        if batch and (len(batch) + 1) * (lengths[row] + 2) > most_tokens:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def passage_arrays(outputs: Outputs, row: int, length: int, names: Sequence[str]) -> PassageArrays:
+    """One passage out of a batch, without special tokens and padding."""
+    words = slice(1, length + 1)
+    token_outputs = (outputs[name][row, words] for name in ("start", "end", "span_start", "span_end"))
+    start, end, span_start, span_end = token_outputs
+    attention = {name: outputs[name][row, words, words] for name in names}
+    return PassageArrays(
+        start, end, span_start, span_end, outputs["pooled"][row], outputs["filter"][row, words], attention
+    )
+
+
+def question_arrays(outputs: Outputs, row: int, length: int, names: Sequence[str]) -> QuestionArrays:
+    """One question out of a batch: the [CLS] row of each attention is its n-gram weights."""
+    weights = {name: outputs[f"question_{name}"][row, 1 : length + 1] for name in names}
+    return QuestionArrays(*(outputs[name][row] for name in QUESTION_OUTPUTS), weights)

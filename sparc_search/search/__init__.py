@@ -1,0 +1,1 @@
+"""From an encoded question to scored answers."""

@@ -1,0 +1,104 @@
+"""How likely the best answer is right: a logistic function of its score and of its lead over another answer.
+
+    confidence = 1 / (1 + exp(-(bias + score·s + lead·min(s - r, widest))))
+
+`s` is the best score, `r` the best one of an answer that says something else. The four numbers are fitted on held-out
+questions and stand in the model's card; a model without them gives no confidence.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from ..errors import ModelDamaged
+from ..records import Answer
+
+_WORD = re.compile(r"\w+")
+_ARTICLES = frozenset(("a", "an", "the"))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The fitted numbers."""
+
+    bias: float
+    score: float
+    lead: float
+    widest: float
+    """A lead counts up to here; also what an answer without a rival has."""
+
+    def confidence(self, score: float, rival: float | None) -> float:
+        """Between 0 and 1, for the best score and that of its rival."""
+        lead = self.widest if rival is None else min(score - rival, self.widest)
+        x = self.bias + self.score * score + self.lead * lead
+        return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+    def as_card(self) -> dict[str, float]:
+        """What goes into the model's card under `confidence`."""
+        return asdict(self)
+
+
+def from_card(card: Mapping[str, object]) -> Calibration | None:
+    """The calibration a model's card holds, if it holds one."""
+    found = card.get("confidence")
+    if found is None:
+        return None
+    try:
+        assert isinstance(found, Mapping)
+        numbers = {name: float(found[name]) for name in ("bias", "score", "lead", "widest")}
+    except (AssertionError, KeyError, TypeError, ValueError) as error:
+        raise ModelDamaged(
+            "the `confidence` part of the model's card is incomplete", "fit it again or remove it from the card"
+        ) from error
+    return Calibration(**numbers)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """What an answer says: its words without case, marks and articles."""
+    return tuple(word for word in _WORD.findall(text.casefold()) if word not in _ARTICLES)
+
+
+def rival_score(answers: Iterable[tuple[str, float]]) -> float | None:
+    """The score of the first (text, score) that says something else than the first of all."""
+    first: tuple[str, ...] | None = None
+    for text, score in answers:
+        said = words(text)
+        if first is None:
+            first = said
+        elif said != first:
+            return score
+    return None
+
+
+def fit(
+    scores: Sequence[float], rivals: Sequence[float | None], right: Sequence[bool], *, rounds: int = 50
+) -> Calibration:
+    """Fit to answered questions by Newton's method; a slight pull to zero keeps separable data finite."""
+    s = np.array(scores, np.float64)
+    leads = np.array([np.inf if r is None else a - r for a, r in zip(scores, rivals, strict=True)])
+    finite = leads[np.isfinite(leads)]
+    widest = float(np.quantile(finite, 0.99)) if len(finite) else 0.0
+    x = np.stack([np.ones(len(s)), s, np.minimum(leads, widest)], axis=1)
+    y = np.array(right, np.float64)
+    pull = np.diag([1e-6, 1e-3, 1e-3])
+    weights = np.zeros(3)
+    for _ in range(rounds):
+        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
+        gradient = x.T @ (p - y) + pull @ weights
+        hessian = (x * (p * (1 - p))[:, None]).T @ x + pull
+        step = np.linalg.solve(hessian, gradient)
+        weights -= step
+        if np.abs(step).max() < 1e-10:
+            break
+    bias, score, lead = (float(weight) for weight in weights)
+    return Calibration(bias, score, lead, widest)
+
+
+def of_best(calibration: Calibration | None, answers: Sequence[Answer], rival: float | None) -> float | None:
+    """The confidence of the first answer; None without one or without a calibration."""
+    return calibration.confidence(answers[0].score, rival) if calibration and answers else None

@@ -1,0 +1,48 @@
+"""The question's side of the lexical part: how much each of its words counts in this index."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..interfaces import Searchable, Statistics
+from ..records import EncodedQuestion
+
+MOST_COUNTED = 2
+"""A word that stands more often in a question weighs no more than one that stands there this often."""
+
+
+@dataclass(frozen=True, slots=True)
+class LexWeight:
+    """A word piece of the question and its weight."""
+
+    id: int
+    name: str
+    weight: float
+
+
+def idf(passages: int, containing: int) -> float:
+    """How rare a term is, smoothed; above zero even for a term that stands everywhere.
+
+    A count above the number of passages (figures of two moments) is taken as that number.
+    """
+    containing = min(containing, passages)
+    return math.log1p((passages - containing + 0.5) / (containing + 0.5))
+
+
+def lex_weights(question: EncodedQuestion, statistics: Statistics) -> tuple[LexWeight, ...]:
+    """The weight of each of the question's terms: idf times how often it stands there."""
+    frequency = statistics.document_frequency
+    return tuple(
+        LexWeight(
+            term.id,
+            term.name,
+            idf(statistics.passages, frequency.get(term.name, 0)) * min(term.count, MOST_COUNTED),
+        )
+        for term in question.lex_terms
+    )
+
+
+def look_up(question: EncodedQuestion, store: Searchable) -> Statistics:
+    """The counts behind the question's lexical weights."""
+    return store.statistics([term.name for term in question.lex_terms])

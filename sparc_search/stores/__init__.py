@@ -1,0 +1,1 @@
+"""Where passages, phrase blocks, postings and vectors are kept."""

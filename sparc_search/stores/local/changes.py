@@ -1,0 +1,110 @@
+"""One transaction's change of documents: rows in, rows out, and the counts that depend on them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import IndexFailure
+from ...interfaces import EncodedDocument
+from ...records import EncodedPassage
+from .. import phrase_block
+from . import rows
+from .database import read_meta, write_meta
+from .features import decode_features, encode_features
+
+
+class Prepared:
+    """A document whose columns are ready, so that the transaction itself is short."""
+
+    def __init__(self, encoded: EncodedDocument) -> None:
+        self.id = encoded.document.id
+        self.values = rows.document_values(encoded.document, encoded.content_hash)
+        self.passages = [_prepared(passage, encoded) for passage in encoded.passages]
+
+
+def _prepared(encoded: EncodedPassage, whole: EncodedDocument) -> tuple[tuple[Any, ...], bytes, bytes, Any, list[str]]:
+    passage = encoded.passage
+    block, features = phrase_block.encode(encoded.block), encode_features(encoded.features)
+    lex = [name for name, value in encoded.features.get("lex", {}).items() if value]
+    return rows.passage_values(passage, whole.document), block, features, passage.metadata, lex
+
+
+class Change:
+    """Adds and removes documents inside a transaction that someone else began; `finish` settles the counts."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._meta = read_meta(connection)
+        self._generation = int(self._meta["generation"]) + 1
+        self._documents = int(self._meta["documents"])
+        self._passages = int(self._meta["passages"])
+        self._frequencies: Counter[str] = Counter()
+        self._changed = False
+
+    def insert(self, document: Prepared) -> None:
+        """Add a document that is not there."""
+        query = """
+            INSERT INTO documents (id, title, source, metadata, sections, content_hash, text)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+        """
+        number = self._connection.execute(query, document.values).lastrowid
+        for values, block, features, metadata, lex in document.passages:
+            row = self._insert_passage(number, values)
+            self._connection.execute("INSERT INTO encoded VALUES (?, ?, ?)", (row, block, features))
+            tags = [(key, value, row) for key, value in metadata.items()]
+            self._connection.executemany("INSERT INTO tags VALUES (?, ?, ?)", tags)
+            self._frequencies.update(lex)
+        self._documents += 1
+        self._passages += len(document.passages)
+        self._changed = True
+
+    def _insert_passage(self, document: int | None, values: Sequence[Any]) -> int | None:
+        query = """
+            INSERT INTO passages (document, generation, id, number, start, page, title, source, metadata, joints, text)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+        try:
+            return self._connection.execute(query, (document, self._generation, *values)).lastrowid
+        except sqlite3.IntegrityError as error:
+            raise IndexFailure(
+                f"two documents have a passage with the id {values[0]!r}", "give every document an id of its own"
+            ) from error
+
+    def remove(self, document_id: str) -> bool:
+        """Remove a document, if it is there."""
+        found = self._connection.execute("SELECT row FROM documents WHERE id = ?", (document_id,)).fetchone()
+        if found is None:
+            return False
+        query = "SELECT row, features FROM passages JOIN encoded ON passage = row WHERE document = ?"
+        for row, features in self._connection.execute(query, found).fetchall():
+            self._remove_passage(row, features)
+        self._connection.execute("DELETE FROM documents WHERE row = ?", found)
+        self._documents -= 1
+        self._changed = True
+        return True
+
+    def _remove_passage(self, row: int, features: bytes) -> None:
+        for values in decode_features(features):
+            if values.field == "lex":
+                self._frequencies.subtract(values.names)
+        for table, column in (("tags", "passage"), ("encoded", "passage"), ("passages", "row")):
+            self._connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (row,))
+        self._connection.execute("INSERT INTO tombstones VALUES (?)", (row,))
+        self._passages -= 1
+
+    def finish(self) -> None:
+        """Write the counts; the generation goes up if anything has changed."""
+        if not self._changed:
+            return
+        query = """
+            INSERT INTO frequencies VALUES (?, ?)
+            ON CONFLICT (name) DO UPDATE SET passages = passages + excluded.passages
+        """
+        changed = [(name, count) for name, count in sorted(self._frequencies.items()) if count]
+        self._connection.executemany(query, changed)
+        gone = [(name,) for name, count in changed if count < 0]
+        self._connection.executemany("DELETE FROM frequencies WHERE name = ? AND passages <= 0", gone)
+        write_meta(self._connection, generation=self._generation, documents=self._documents, passages=self._passages)

@@ -1,0 +1,184 @@
+"""The SQLite file that is the truth: its tables, how it is opened, and what its errors mean here."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from ...errors import DiskFull, IndexDamaged, IndexMismatch
+
+FORMAT: Final = 1
+"""Number of everything in an index folder: tables, phrase blocks, features, segments."""
+
+FILE: Final = "index.db"
+
+# Rows of `passages` count up and are never used again: a segment is a range of them, the newest are those above the
+# last segment, and a row that was deleted stays deleted in every derived file that still knows it.
+_SCHEMA: Final = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE documents (
+    row INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    source TEXT NOT NULL,
+    metadata TEXT NOT NULL,     -- JSON
+    sections TEXT NOT NULL,     -- JSON
+    content_hash TEXT NOT NULL,
+    text BLOB NOT NULL          -- zlib
+);
+CREATE TABLE passages (
+    row INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    document INTEGER NOT NULL REFERENCES documents(row),
+    number INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    page INTEGER,
+    title TEXT NOT NULL,
+    source TEXT,                -- NULL: the document's
+    metadata TEXT,              -- NULL: the document's
+    joints TEXT NOT NULL,       -- JSON
+    text TEXT NOT NULL,
+    generation INTEGER NOT NULL -- that brought it
+);
+CREATE INDEX passages_of_document ON passages(document, number);
+CREATE TABLE encoded (
+    passage INTEGER PRIMARY KEY REFERENCES passages(row),
+    block BLOB NOT NULL,
+    features BLOB NOT NULL
+);
+CREATE TABLE tags (key TEXT, value TEXT, passage INTEGER, PRIMARY KEY (key, value, passage)) WITHOUT ROWID;
+CREATE INDEX tags_of_passage ON tags(passage);
+CREATE TABLE frequencies (name TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE segments (
+    name TEXT PRIMARY KEY,
+    first INTEGER NOT NULL UNIQUE,  -- rows of passages it covers, both ends included
+    last INTEGER NOT NULL UNIQUE,
+    passages INTEGER NOT NULL,
+    files TEXT NOT NULL             -- JSON: file -> [bytes, sha256]
+);
+CREATE TABLE tombstones (row INTEGER PRIMARY KEY);
+"""
+
+
+def create(folder: Path, encoder: str) -> None:
+    """Make an empty database; one that a crash left half made is completed."""
+    connection = _connect(folder / FILE, "rwc")
+    with translated(folder):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            with transaction(connection):
+                if _format(connection) == 0:
+                    for statement in _SCHEMA.split(";\n"):
+                        connection.execute(statement)
+                    meta = {
+                        "encoder": encoder,
+                        "generation": 0,
+                        "documents": 0,
+                        "passages": 0,
+                        "next_segment": 1,
+                        "clean": 1,
+                    }
+                    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+                    connection.execute(f"PRAGMA user_version = {FORMAT}")
+        finally:
+            connection.close()
+
+
+def connect(folder: Path, *, writable: bool) -> sqlite3.Connection:
+    """A connection to an existing database of this format, safe to hand from thread to thread."""
+    with translated(folder):
+        connection = _connect(folder / FILE, "rw" if writable else "ro")
+        try:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA mmap_size = 1073741824")
+            connection.execute("PRAGMA busy_timeout = 10000")
+            found = _format(connection)
+        except BaseException:
+            connection.close()
+            raise
+    if found != FORMAT:
+        connection.close()
+        raise _other_format(folder, found)
+    return connection
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _format(connection: sqlite3.Connection) -> int:
+    (number,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(number)
+
+
+def _other_format(folder: Path, found: int) -> IndexMismatch:
+    if found > FORMAT:
+        return IndexMismatch(
+            f"the index at {folder} has format {found}, this version knows {FORMAT}", "upgrade sparc-search"
+        )
+    return IndexMismatch(
+        f"the index at {folder} has format {found}, this version needs {FORMAT}",
+        "delete the folder and ingest again, or use the version of sparc-search that made it",
+    )
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, *, write: bool = True) -> Iterator[None]:
+    """All or nothing. A reading one sees one committed state from its first query on."""
+    connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a full disk may have rolled back already
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def translated(folder: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the disk into this package's own."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translate(error, folder) from error
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise disk_full(folder) from error
+
+
+def disk_full(folder: Path) -> DiskFull:
+    """The error for a disk without room."""
+    return DiskFull(
+        f"no room left on the disk of {folder}", "make room and run the same command again; what was done is kept"
+    )
+
+
+def _translate(error: sqlite3.Error, folder: Path) -> Exception:
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = code & 0xFF if code is not None else None
+    if primary == sqlite3.SQLITE_FULL:
+        return disk_full(folder)
+    if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return IndexDamaged(
+            f"the database of the index at {folder} is damaged: {error}",
+            "restore it from a copy, or delete the folder and ingest again",
+        )
+    return error
+
+
+def read_meta(connection: sqlite3.Connection) -> dict[str, str | int]:
+    """The small facts about an index."""
+    return dict(connection.execute("SELECT key, value FROM meta").fetchall())
+
+
+def write_meta(connection: sqlite3.Connection, **values: str | int) -> None:
+    """Change some of them."""
+    connection.executemany("UPDATE meta SET value = ? WHERE key = ?", [(v, k) for k, v in values.items()])

@@ -1,0 +1,99 @@
+"""A segment: what is derived from a range of passages to search them. In memory, or mapped from files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .features import FieldValues
+from .postings import Postings, build
+
+Mask = NDArray[np.bool_]
+
+
+class Source(NamedTuple):
+    """What a segment needs to know of one passage."""
+
+    row: int
+    id: str
+    features: Sequence[FieldValues]
+    vector: NDArray[np.int8]
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Passages `first` to `last` (rows of the database, both included; some may be missing) as arrays."""
+
+    first: int
+    last: int
+    rows: NDArray[np.int64]  # (passages,) ascending
+    ids: NDArray[np.uint8]  # UTF-8, end to end
+    id_offsets: NDArray[np.int64]  # (passages + 1,)
+    ranks: NDArray[np.uint32]  # (passages,) place of the id among the sorted ids of the segment
+    postings: Postings
+    vectors: NDArray[np.int8]  # (passages, pooled)
+    scales: NDArray[np.float32]  # (passages,)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def id(self, number: int) -> str:
+        """The passage id of the number-th row."""
+        return bytes(self.ids[self.id_offsets[number] : self.id_offsets[number + 1]]).decode("utf-8", "surrogatepass")
+
+    def best(self, scores: NDArray[Any], k: int, above: float) -> list[tuple[float, str]]:
+        """The k highest (score, id) above a bound, best first, ties by id."""
+        found = np.flatnonzero(scores > above)
+        if len(found) > k:
+            values = scores[found]
+            found = found[values >= np.partition(values, -k)[-k]]
+        order = np.lexsort((self.ranks[found], -scores[found]))[:k]
+        return [(float(scores[number]), self.id(number)) for number in found[order].tolist()]
+
+    def holding(self, rows: NDArray[np.int64]) -> Mask:
+        """Which of its passages are among these rows (ascending)."""
+        mask = np.zeros(len(self), bool)
+        near = rows[np.searchsorted(rows, self.first) : np.searchsorted(rows, self.last, "right")]
+        places = np.searchsorted(self.rows, near)
+        inside = places < len(self)
+        inside[inside] = self.rows[places[inside]] == near[inside]
+        mask[places[inside]] = True
+        return mask
+
+
+def make_segment(first: int, last: int, passages: Iterable[Source]) -> Segment:
+    """The segment of these passages, in memory. They come in the order of their rows."""
+    rows, ids, vectors, scales = [], [], [], []
+
+    def features() -> Iterable[Sequence[FieldValues]]:
+        for passage in passages:
+            rows.append(passage.row)
+            ids.append(passage.id.encode("utf-8", "surrogatepass"))
+            vectors.append(passage.vector)
+            scales.append(passage.scale)
+            yield passage.features
+
+    postings = build(features())
+    return Segment(
+        first,
+        last,
+        np.array(rows, np.int64),
+        np.frombuffer(b"".join(ids), np.uint8),
+        np.append(0, np.cumsum([len(id) for id in ids])).astype(np.int64),
+        ranks_of(ids),
+        postings,
+        np.stack(vectors) if vectors else np.zeros((0, 0), np.int8),
+        np.array(scales, np.float32),
+    )
+
+
+def ranks_of(ids: Sequence[bytes]) -> NDArray[np.uint32]:
+    """Where each id stands when they are sorted. UTF-8 sorts as the text does."""
+    ranks = np.empty(len(ids), np.uint32)
+    ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.uint32)
+    return ranks

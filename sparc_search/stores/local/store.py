@@ -1,0 +1,189 @@
+"""The local store: readers that see one committed state at a time, and at most one writer."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock
+from numpy.typing import NDArray
+
+from ...errors import IndexMismatch, UsageError
+from ...interfaces import EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
+from ...records import Features
+from . import database, layout
+from .view import State, View, load_state
+from .writer import Writer
+
+
+def open_store(location: Path, encoder: str, *, writable: bool) -> LocalStore:
+    """Passages in one SQLite file on this machine, no server needed.
+
+    A writable store is made if there is none. An empty `encoder` opens whatever is there.
+    """
+    location = Path(location)
+    if not writable:
+        return LocalStore(location, encoder, None)
+    held = layout.lock(location)
+    try:
+        if not layout.exists(location):
+            _create(location, encoder)
+        return LocalStore(location, encoder, held)
+    except BaseException:
+        held.release()
+        raise
+
+
+def _create(location: Path, encoder: str) -> None:
+    if not encoder:
+        layout.current(location)  # nothing to make one for: say that there is none
+    with database.translated(location):
+        folder = layout.next_folder(location)
+        database.create(folder, encoder)
+        layout.switch(location, folder)
+
+
+class LocalStore:
+    """An index in a folder. Safe to use from several threads."""
+
+    def __init__(self, location: Path, encoder: str, held: FileLock | None) -> None:
+        self.location = location
+        self._folder = layout.current(location)
+        self._held = held
+        self._state: State | None = None
+        self._lock = threading.Lock()  # guards the state and the idle connections
+        self._writing = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        first = database.connect(self._folder, writable=False)
+        self._idle.append(first)
+        self.encoder = str(database.read_meta(first)["encoder"])
+        if encoder and encoder != self.encoder:
+            first.close()
+            raise _other_model(location, self.encoder, encoder)
+        self._writer = self._open_writer() if held else None
+
+    def _open_writer(self) -> Writer:
+        connection = database.connect(self._folder, writable=True)
+        writer = Writer(connection, self._folder)
+        layout.remove_others(self.location)
+        writer.remove_unlisted()
+        return writer
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def view(self) -> Iterator[View]:
+        """One committed state, for as long as the context lasts."""
+        connection = self._connection()
+        try:
+            with database.translated(self._folder), database.transaction(connection, write=False):
+                yield View(connection, self._load(connection))
+        finally:
+            with self._lock:
+                self._idle.append(connection)
+
+    def _connection(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return database.connect(self._folder, writable=False)
+
+    def _load(self, connection: sqlite3.Connection) -> State:
+        with self._lock:
+            old = self._state
+        state = load_state(connection, self._folder, old)
+        with self._lock:
+            if self._state is None or state.generation > self._state.generation:
+                self._state = state
+        return state
+
+    def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> list[Hit]:
+        """The k passages with the highest dot product, ties by passage id; only positive scores."""
+        with self.view() as view:
+            return view.sparse_search(query, k, where)
+
+    def dense_search(self, vectors: NDArray[np.float32], k: int, where: Mapping[str, str]) -> list[list[Hit]]:
+        """For each vector the k passages of the largest inner product, ties by passage id."""
+        with self.view() as view:
+            return view.dense_search(vectors, k, where)
+
+    def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
+        """Passages by id, in that order; those that have vanished are left out."""
+        with self.view() as view:
+            return view.fetch(passage_ids)
+
+    def statistics(self, lex_names: Sequence[str]) -> Statistics:
+        """Number of passages and, of these terms, in how many each stands."""
+        with self.view() as view:
+            return view.statistics(lex_names)
+
+    def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
+        """The content hash of each document that is there."""
+        with self.view() as view:
+            return view.content_hashes(document_ids)
+
+    def matching(self, where: Mapping[str, str]) -> list[str]:
+        """The passages a filter lets through."""
+        with self.view() as view:
+            return view.matching(where)
+
+    def vector_changes(self, since: int) -> Iterator[VectorChange]:
+        """The vectors of passages that came after a generation."""
+        with self.view() as view:
+            yield from view.vector_changes(since)
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    def add(self, documents: Sequence[EncodedDocument]) -> None:
+        """Add or replace documents, all or none; durable when it returns."""
+        with self._write() as writer:
+            writer.add(documents)
+
+    def delete(self, document_ids: Iterable[str]) -> int:
+        """Delete documents; how many there were."""
+        with self._write() as writer:
+            return writer.delete(document_ids)
+
+    def compact(self) -> None:
+        """Put everything into one segment and give back the room of what was deleted."""
+        with self._write() as writer:
+            writer.compact()
+
+    @contextmanager
+    def _write(self) -> Iterator[Writer]:
+        if self._writer is None:
+            raise UsageError(f"the index at {self.location} was opened for reading", "open it with writable=True")
+        with self._writing, database.translated(self._folder):
+            yield self._writer
+
+    def close(self) -> None:
+        """Write what is still to be written and let go of files and locks; nothing acknowledged depends on it."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+        writer, self._writer = self._writer, None
+        if writer:
+            try:
+                with self._writing, database.translated(self._folder):
+                    writer.close()
+            finally:
+                if self._held:
+                    self._held.release()
+
+    def __enter__(self) -> LocalStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _other_model(location: Path, made_with: str, encoder: str) -> IndexMismatch:
+    return IndexMismatch(
+        f"the index at {location} was made with the model {made_with}, not with {encoder}",
+        "ask with the model that made it (--model), or move it to this one with `sparc-search index reencode`",
+    )

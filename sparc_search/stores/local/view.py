@@ -1,0 +1,167 @@
+"""One committed state of an index, to read and search."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...interfaces import Hit, Statistics, StoredPassage, VectorChange
+from ...records import Features
+from . import rows
+from .layout import SEGMENTS
+from .postings import hashed
+from .segment import Mask, Segment, make_segment
+from .segment_files import open_segment
+
+_MOST_LOOSE = 16
+"""Small segments in memory before they are put together."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The segments of one generation, listed and loose, with what is still alive in each."""
+
+    generation: int
+    passages: int
+    listed: Mapping[str, Segment]
+    loose: tuple[Segment, ...]
+    alive: tuple[Mask | None, ...]
+    """For each segment; None if everything is."""
+    filters: dict[tuple[tuple[str, str], ...], tuple[Mask, ...]] = field(default_factory=dict)
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """All of them, in the order of their rows."""
+        return (*self.listed.values(), *self.loose)
+
+
+def load_state(connection: sqlite3.Connection, folder: Path, old: State | None) -> State:
+    """The state that the connection's transaction sees; what the old one has opened already is taken over."""
+    facts = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('generation', 'passages')").fetchall())
+    if old and old.generation == facts["generation"]:
+        return old
+    listed = {}
+    for name, first, last, files in connection.execute("SELECT name, first, last, files FROM segments ORDER BY first"):
+        known = old.listed.get(name) if old else None
+        listed[name] = known or open_segment(folder / SEGMENTS / name, first, last, json.loads(files))
+    covered = max((segment.last for segment in listed.values()), default=0)
+    loose = _loose(connection, covered, old.loose if old else ())
+    dead = np.array([row for (row,) in connection.execute("SELECT row FROM tombstones ORDER BY row")], np.int64)
+    alive = tuple(_alive(segment, dead) for segment in (*listed.values(), *loose))
+    return State(facts["generation"], facts["passages"], listed, loose, alive)
+
+
+def _loose(connection: sqlite3.Connection, covered: int, old: Sequence[Segment]) -> tuple[Segment, ...]:
+    """Segments in memory for passages that no file covers yet."""
+    kept = [segment for segment in old if segment.first > covered]
+    if len(kept) >= _MOST_LOOSE:
+        kept = []
+    seen = max([covered, *(segment.last for segment in kept)])
+    (newest,) = connection.execute("SELECT coalesce(max(row), 0) FROM passages").fetchone()
+    if newest > seen:
+        kept.append(make_segment(seen + 1, newest, rows.sources(connection, seen + 1, newest)))
+    return tuple(kept)
+
+
+def _alive(segment: Segment, dead: NDArray[np.int64]) -> Mask | None:
+    gone = segment.holding(dead)
+    return ~gone if gone.any() else None
+
+
+class View:
+    """Reads and searches one state; the connection's transaction holds it still."""
+
+    def __init__(self, connection: sqlite3.Connection, state: State) -> None:
+        self._connection = connection
+        self.state = state
+
+    def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> list[Hit]:
+        """The k passages with the highest dot product, ties by passage id; only positive scores."""
+        terms = hashed(query)
+        found = []
+        for segment, mask in zip(self.state.segments, self._masks(where), strict=True):
+            scores = segment.postings.scores(terms, len(segment))
+            if mask is not None:
+                scores[~mask] = 0
+            found += segment.best(scores, k, 0.0)
+        return _first(found, k)
+
+    def dense_search(self, vectors: NDArray[np.float32], k: int, where: Mapping[str, str]) -> list[list[Hit]]:
+        """For each vector the k passages of the largest inner product, ties by passage id."""
+        found: list[list[tuple[float, str]]] = [[] for _ in vectors]
+        for segment, mask in zip(self.state.segments, self._masks(where), strict=True):
+            if not len(segment):
+                continue
+            products = (segment.vectors.astype(np.float32) @ vectors.T) * segment.scales[:, None]
+            if mask is not None:
+                products[~mask] = -np.inf
+            for number, own in enumerate(found):
+                own += segment.best(products[:, number], k, -np.inf)
+        return [_first(own, k) for own in found]
+
+    def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
+        """Passages by id, in that order; those that have vanished are left out."""
+        return rows.read_passages(self._connection, passage_ids)
+
+    def statistics(self, lex_names: Sequence[str]) -> Statistics:
+        """Number of passages and, of these terms, in how many each stands."""
+        found: dict[str, int] = {}
+        for some in rows.chunks(lex_names):
+            query = f"SELECT name, passages FROM frequencies WHERE name IN ({rows.marks(some)})"
+            found.update(self._connection.execute(query, some))
+        return Statistics(self.state.generation, self.state.passages, found)
+
+    def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
+        """The content hash of each document that is there."""
+        found: dict[str, str] = {}
+        for some in rows.chunks(document_ids):
+            query = f"SELECT id, content_hash FROM documents WHERE id IN ({rows.marks(some)})"
+            found.update(self._connection.execute(query, some))
+        return found
+
+    def matching(self, where: Mapping[str, str]) -> list[str]:
+        """The passages a filter lets through."""
+        masks = zip(self.state.segments, self._masks(where), strict=True)
+        return [
+            segment.id(number)
+            for segment, mask in masks
+            for number in (range(len(segment)) if mask is None else np.flatnonzero(mask).tolist())
+        ]
+
+    def vector_changes(self, since: int) -> Iterator[VectorChange]:
+        """The vectors of passages that came after a generation."""
+        query = "SELECT DISTINCT generation FROM passages WHERE generation > ? ORDER BY generation"
+        for (generation,) in self._connection.execute(query, (since,)).fetchall():
+            own = "SELECT id FROM passages WHERE generation = ? ORDER BY row"
+            ids = tuple(id for (id,) in self._connection.execute(own, (generation,)))
+            blocks = [passage.block for passage in self.fetch(ids)]
+            vectors = [block.passage_vector * np.float32(block.passage_scale) for block in blocks]
+            yield VectorChange(generation, ids, np.stack(vectors))
+
+    def _masks(self, where: Mapping[str, str]) -> tuple[Mask | None, ...]:
+        """For each segment which passages may be found; None if all may."""
+        if not where:
+            return self.state.alive
+        key = tuple(sorted(where.items()))
+        if key not in self.state.filters:
+            self.state.filters[key] = self._filter(key)
+        return self.state.filters[key]
+
+    def _filter(self, key: tuple[tuple[str, str], ...]) -> tuple[Mask, ...]:
+        parts = " INTERSECT ".join(["SELECT passage FROM tags WHERE key = ? AND value = ?"] * len(key))
+        parameters: list[Any] = [text for pair in key for text in pair]
+        found = np.array([row for (row,) in self._connection.execute(f"{parts} ORDER BY 1", parameters)], np.int64)
+        # Tags of deleted passages are gone too, so nothing dead is let through.
+        return tuple(segment.holding(found) for segment in self.state.segments)
+
+
+def _first(found: list[tuple[float, str]], k: int) -> list[Hit]:
+    found.sort(key=lambda pair: (-pair[0], pair[1]))
+    return [Hit(id, score) for score, id in found[:k]]

@@ -1,0 +1,61 @@
+"""`doctor` looks at everything, and one broken thing hides no other."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sparc_search.cli import doctor
+from sparc_search.settings import load
+
+RunCli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def checks(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, str]]:
+    return {check["name"]: check for check in json.loads(done.stdout)}
+
+
+def test_all_is_well_with_the_toy_encoder(run_cli: RunCli) -> None:
+    done = run_cli("doctor", "--encoder", "toy", "--json")
+    found = checks(done)
+    assert {name: c for name, c in found.items() if c["status"] == "problem"} == {}
+    assert done.returncode == 0
+    assert found["model"]["detail"] == "default, opened by toy, fingerprint toy-1"
+    assert found["numpy"]["status"] == "ok"
+    assert {"python", "sparc-search", "jinja2", "index", "disk", "gpu"} <= found.keys()
+    assert "pytest" not in found  # tools of developers are not looked for
+
+
+def test_the_default_model_is_whole(run_cli: RunCli) -> None:
+    assert checks(run_cli("doctor", "--json"))["model"]["status"] == "ok"
+
+
+def test_an_unknown_engine_and_a_missing_model_are_problems(run_cli: RunCli, tmp_path: Path) -> None:
+    done = run_cli("doctor", "--engine", "nosuch", "--model", tmp_path / "nothing", "--json")
+    found = checks(done)
+    assert done.returncode == 1
+    assert found["plugin nosuch"]["status"] == "problem"
+    assert "local" in found["plugin nosuch"]["remedy"]
+    assert found["model"]["status"] == "problem"
+    assert found["disk"]["status"] == "ok"
+
+
+def test_an_index_that_is_none(run_cli: RunCli, tmp_path: Path) -> None:
+    (tmp_path / "index").write_text("not an index")
+    found = checks(run_cli("doctor", "--encoder", "toy", "--index", tmp_path / "index", "--json"))
+    assert found["index"]["status"] == "problem"
+
+
+def test_as_text(run_cli: RunCli) -> None:
+    shown = run_cli("doctor", "--encoder", "toy").stdout
+    assert any(line.split()[:2] == ["ok", "python"] for line in shown.splitlines())
+
+
+def test_little_room_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "LITTLE_ROOM", 1 << 80)
+    (check,) = [check for check in doctor.examine(load({"encoder": "nosuch"})) if check.name == "disk"]
+    assert (check.status, check.remedy) == ("note", "make room before ingest")

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sparc_search.loaders.walk import Passed
+from sparc_search.records import Document
+
+One, Reject, ReadFiles = Callable[..., Document], Callable[..., str], Callable[..., list[Document | Passed]]
+
+PAGE = """<!doctype html><html><head><title>Alpine
+huts</title><meta name="author" content="A. Warden"><style>p {color: red}</style></head>
+<body><nav><a href="/">Home</a></nav><header>Club</header>
+<main><h1>Alpine huts</h1><p>A <em>first</em>
+paragraph.<br>Second line.</p>
+<script>alert("no")</script>
+<h2>Opening</h2>loose text <b>too</b>
+<ul><li>in summer<li>in winter</ul>
+<h3>Beds</h3><table><tr><th>hut<th>beds<tr><td>Old<td>12</table>
+<div>One<div>Two</div>Three</div></main><footer>(c)</footer></body></html>"""
+
+
+def test_headings_become_sections_and_furniture_goes(one: One) -> None:
+    document = one("html", PAGE.encode(), "huts.html")
+    assert document.title == "Alpine huts"
+    assert document.metadata == {"author": "A. Warden"}
+    assert document.text == (
+        "Alpine huts\n\nA first paragraph.\nSecond line.\n\nOpening\n\nloose text too\n\nin summer\nin winter\n\n"
+        "Beds\n\nhut beds\nOld 12\n\nOne\n\nTwo\n\nThree"
+    )
+    assert [section.heading for section in document.sections] == ["", "Opening", "Opening › Beds"]
+
+
+def test_the_encoding_that_the_page_names_is_used(one: One) -> None:
+    page = '<meta charset="iso-8859-1"><p>Zürich</p>'
+    assert one("html", page.encode("latin-1")).text == "Zürich"
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "no-such-charset", "base64"])
+def test_bytes_that_are_not_what_they_should_be_are_rejected(reject: Reject, charset: str) -> None:
+    assert "not" in reject("html", f'<meta charset="{charset}"><p>'.encode() + b"Z\xfcrich</p>")
+
+
+def test_a_damaged_page_still_gives_its_text(one: One) -> None:
+    assert one("html", b"<p>One</div></p><h2>Head<p>Two <b>bold<tabl").text == "One\n\nHead Two bold"
+
+
+def test_deep_nesting_is_survived_in_the_sandbox(read_files: ReadFiles, tmp_path: Path) -> None:
+    (tmp_path / "deep.html").write_bytes(b"<div>" * 100_000 + b"deep")
+    (found,) = read_files(tmp_path / "deep.html")
+    assert isinstance(found, Passed) or found.text == "deep"

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sparc_search.records import Document
+
+One, Reject = Callable[..., Document], Callable[..., str]
+
+PAGE = """---
+title: "Alpine huts"
+lang: en
+tags:
+  - nested
+---
+Before any heading.
+
+# Huts
+
+A *first* paragraph with [a link](https://example.org/very/long) and `code`,
+on two lines.
+
+## Opening
+
+- in **summer**
+- in winter
+
+### Keys
+
+> Ask the warden.
+
+| hut | beds |
+|-----|------|
+| Old | 12   |
+
+```
+# not a heading
+```
+
+Setext
+------
+
+The end. ![a picture of a hut](hut.png)
+"""
+
+
+def test_headings_become_sections_and_markup_goes(one: One) -> None:
+    document = one("markdown", PAGE.encode(), "huts.md")
+    assert document.title == "Alpine huts"
+    assert document.metadata == {"lang": "en"}
+    assert document.text == (
+        "Before any heading.\n\nHuts\n\nA first paragraph with a link and code,\non two lines.\n\n"
+        "Opening\n\nin summer\nin winter\n\nKeys\n\nAsk the warden.\n\nhut | beds\nOld | 12\n\n# not a heading\n\n"
+        "Setext\n\nThe end. a picture of a hut"
+    )
+    found = [(document.text[s.start : s.start + s.skip], s.heading) for s in document.sections]
+    assert found == [
+        ("Huts", "Huts"),
+        ("Opening", "Huts › Opening"),
+        ("Keys", "Huts › Opening › Keys"),
+        ("Setext", "Huts › Setext"),
+    ]
+
+
+def test_the_only_top_heading_is_the_title(one: One) -> None:
+    document = one("markdown", b"# Lakes\n\nDeep.\n\n## Fish\n\nMany.", "x.md")
+    assert document.title == "Lakes"
+    assert [section.heading for section in document.sections] == ["", "Fish"]
+
+
+def test_two_top_headings_are_both_in_the_path_and_the_name_is_the_title(one: One) -> None:
+    document = one("markdown", b"# A\n\na\n\n# B\n\nb", "folder/my_notes.md")
+    assert document.title == "my notes"
+    assert [section.heading for section in document.sections] == ["A", "B"]
+
+
+def test_a_rule_at_the_top_is_no_front_matter(one: One) -> None:
+    assert one("markdown", b"---\n\nText: here.\n").text == "Text: here."
+
+
+def test_not_utf_8_is_rejected(reject: Reject) -> None:
+    assert "position 2" in reject("markdown", b"# \xff")
+
+
+def test_absurd_nesting_is_survived(one: One) -> None:
+    assert one("markdown", b"> " * 5_000 + b"deep").text
+    assert one("markdown", b"[" * 5_000 + b"deep").text.endswith("deep")
+    assert one("markdown", b"*a **b " * 2_000).text

@@ -1,0 +1,145 @@
+"""Settings: which source wins, and what a mistake is answered with."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+
+from sparc_search import settings
+from sparc_search.errors import ConfigError
+from sparc_search.settings import SPECS, Settings, Value, load
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> dict[str, Path]:
+    found = {"folder": tmp_path / "project", "user_folder": tmp_path / "user"}
+    for folder in found.values():
+        folder.mkdir()
+    return found
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "sparc-search.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_defaults(folders: dict[str, Path]) -> None:
+    found = load(environ={}, **folders)
+    assert found == Settings()
+    assert found.index == Path(".sparc-search/index")
+    assert {value.source for value in found.values()} == {"default"}
+
+
+def test_flag_over_environment_over_project_over_user_over_default(folders: dict[str, Path]) -> None:
+    user = write(folders["user_folder"], "top_k = 1\nlex_weight = 0.1\nthreads = 1\nstrategy = 'dense'\n")
+    project = write(folders["folder"], "top_k = 2\nlex_weight = 0.2\nthreads = 2\n")
+    environ = {"SPARC_SEARCH_TOP_K": "3", "SPARC_SEARCH_LEX_WEIGHT": "0.3"}
+    found = load({"top_k": 4, "threads": None}, environ=environ, **folders)
+    assert (found.top_k, found.lex_weight, found.threads, found.strategy) == (4, 0.3, 2, "dense")
+    assert found.sources["top_k"] == "flag --top-k"
+    assert found.sources["lex_weight"] == "environment SPARC_SEARCH_LEX_WEIGHT"
+    assert found.sources["threads"] == f"file {project}"
+    assert found.sources["strategy"] == f"file {user}"
+    assert next(value for value in found.values() if value.key == "engine").source == "default"
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Settings().top_k = 7  # type: ignore[misc]
+
+
+def test_paths_in_a_file_count_from_its_folder(folders: dict[str, Path]) -> None:
+    write(folders["folder"], "index = 'my/index'\nmodel = 'my/model'\n")
+    found = load(environ={}, **folders)
+    assert found.index == folders["folder"] / "my/index"
+    assert found.model == str(folders["folder"] / "my/model")
+
+
+def test_the_default_model_is_no_path(folders: dict[str, Path]) -> None:
+    write(folders["folder"], "model = 'default'\n")
+    assert load(environ={}, **folders).model == "default"
+
+
+def test_paths_of_flags_and_environment_stay_as_typed_but_home_is_home(folders: dict[str, Path]) -> None:
+    found = load({"index": Path("x/y")}, environ={"SPARC_SEARCH_MODEL": "~/m"}, **folders)
+    assert found.index == Path("x/y")
+    assert found.model == str(Path("~/m").expanduser())
+
+
+def test_a_variable_that_is_set_to_nothing_is_not_set(folders: dict[str, Path]) -> None:
+    assert load(environ={"SPARC_SEARCH_TOP_K": ""}, **folders).top_k == 5
+
+
+def test_a_whole_number_is_a_number(folders: dict[str, Path]) -> None:
+    write(folders["folder"], "lex_weight = 1\n")
+    assert load(environ={}, **folders).lex_weight == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "remedy"),
+    [
+        ("topk = 3", "unknown setting topk", "did you mean top_k?"),
+        ("zzzzz = 3", "unknown setting zzzzz", "known are: index, "),
+        ("top_k = 'three'", "top_k is 'three'", "it must be a whole number"),
+        ("top_k = true", "top_k is True", "it must be a whole number"),
+        ("top_k = 0", "top_k is 0", "it must be 1 or more"),
+        ("top_k = 2.5", "top_k is 2.5", "it must be a whole number"),
+        ("lex_weight = nan", "lex_weight is nan", "it must be 0 or more"),
+        ("lex_weight = 'x'", "lex_weight is 'x'", "it must be a number"),
+        ("index = 7", "index is 7", "it must be text"),
+        ("engine = 7", "engine is 7", "it must be text"),
+        ("strategy = 'both'", "strategy is 'both'", "it must be one of hybrid, sparse, dense"),
+        ("= 3", "is not valid TOML", "correct the file"),
+    ],
+)
+def test_a_mistake_in_a_file(folders: dict[str, Path], text: str, message: str, remedy: str) -> None:
+    path = write(folders["folder"], text)
+    with pytest.raises(ConfigError) as caught:
+        load(environ={}, **folders)
+    assert message in caught.value.message
+    assert str(path) in caught.value.message
+    assert caught.value.remedy.startswith(remedy)
+    assert caught.value.exit_code == 2
+
+
+def test_a_file_that_is_not_utf8(folders: dict[str, Path]) -> None:
+    (folders["folder"] / "sparc-search.toml").write_bytes(b"index = '\xff'")
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        load(environ={}, **folders)
+
+
+def test_a_file_that_is_a_folder(folders: dict[str, Path]) -> None:
+    (folders["folder"] / "sparc-search.toml").mkdir()
+    with pytest.raises(ConfigError, match="cannot read"):
+        load(environ={}, **folders)
+
+
+def test_a_mistake_in_the_environment_is_answered_in_its_spelling(folders: dict[str, Path]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(environ={"SPARC_SEARCH_TOPK": "3"}, **folders)
+    assert caught.value.remedy == "did you mean SPARC_SEARCH_TOP_K?"
+    with pytest.raises(ConfigError, match=r"top_k is 'many' \(environment SPARC_SEARCH_TOP_K\)"):
+        load(environ={"SPARC_SEARCH_TOP_K": "many"}, **folders)
+
+
+def test_the_user_folder_is_the_platforms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    folder = settings.user_config_folder()
+    folder.mkdir(parents=True)
+    write(folder, "top_k = 9\n")
+    assert load().top_k == 9
+
+
+def test_secrets_are_masked() -> None:
+    assert Value("password", "hunter2", "default", secret=True).shown == "********"
+    assert Value("password", "", "default", secret=True).shown == ""
+
+
+@pytest.mark.parametrize("key", SPECS)
+def test_every_setting_has_help_and_a_default_it_accepts(key: str, folders: dict[str, Path]) -> None:
+    assert SPECS[key].metadata["help"].endswith(".")
+    assert getattr(load({key: SPECS[key].default}, environ={}, **folders), key) == SPECS[key].default

@@ -1,0 +1,85 @@
+"""The documentation says what is true, and the tool that checks it can see what is not."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from sparc_search import plugins
+from sparc_search.settings import PREFIX, SPECS, flag_name
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_tool", ROOT / "tools" / "docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["docs_tool"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+docs = load_tool()
+
+
+def test_nothing_is_stale_missing_or_leads_nowhere() -> None:
+    assert docs.problems() == []
+
+
+def test_every_command_is_on_its_page() -> None:
+    page = (ROOT / "docs/cli.md").read_text()
+    assert [name for name, _ in docs.commands(docs.cli) if f"\n## {name}\n" not in page] == []
+
+
+def test_every_command_has_help_for_itself_and_its_options() -> None:
+    def walk(command: docs.click.Command, name: str) -> Iterator[str]:
+        if not command.help:
+            yield name
+        for parameter in command.params:
+            if isinstance(parameter, docs.click.Option) and not parameter.help and not parameter.hidden:
+                yield f"{name} {parameter.name}"
+        if isinstance(command, docs.click.Group):
+            context = docs.click.Context(command)
+            for member in command.list_commands(context):
+                inner = command.get_command(context, member)
+                assert inner is not None
+                yield from walk(inner, f"{name} {member}")
+
+    assert list(walk(docs.cli, "sparc-search")) == []
+
+
+@pytest.mark.parametrize("key", SPECS)
+def test_every_setting_is_documented(key: str) -> None:
+    page = (ROOT / "docs/configuration.md").read_text()
+    assert f"| `{key}` |" in page
+    assert f"`{PREFIX}{key.upper()}`" in page
+    assert f"`{flag_name(key)}`" in page
+
+
+@pytest.mark.parametrize("group", plugins.GROUPS)
+def test_every_plugin_point_is_documented(group: str) -> None:
+    assert f"`sparc_search.{group}`" in (ROOT / "docs/plugins.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[x](nowhere.md)", "page.md: no file nowhere.md"),
+        ("# A\n[x](#b)", "page.md: no heading #b"),
+        ("`sparc-search nosuch`", "page.md: there is no `sparc-search nosuch`"),
+        ("```sh\nsparc-search config shwo\n```", "page.md: there is no `sparc-search config shwo`"),
+        ("# A b, c!\n[x](#a-b-c) [y](https://example.org/z) `sparc-search config show`", None),
+    ],
+)
+def test_a_fault_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, found: str | None) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    monkeypatch.setattr(docs, "ROOT", tmp_path)
+    assert [*docs._dead_links(page), *docs._unknown_commands(page)] == ([found] if found else [])
