@@ -65,6 +65,61 @@ def squad(
     result_json(about) if as_json else print_closed(report)
 
 
+@evaluate.command("open")
+@click.argument("questions", type=click.Path(path_type=Path))
+@settings_options("index", "encoder", "model", "strategy", "sparse_candidates", "dense_candidates", "lex_weight", "threads")
+@click.option("--every", default=1, show_default=True, type=click.IntRange(1), help="Ask every n-th question.")
+@click.option("--without", multiple=True, type=click.Choice(("sparc", "lex", "dense")), help="Switch a part of the score off.")
+@click.option("--save", type=click.Path(path_type=Path), help="Write the report and a row for each question as JSON.")
+@json_option
+def open_domain(
+    settings: Settings, questions: Path, every: int, without: tuple[str, ...], save: Path | None, as_json: bool
+) -> None:
+    """Seek each answer in a whole index (open).
+
+    QUESTIONS is a file in SQuAD's format, JSON lines with `question` and `answer`, or CuratedTREC's .tsv with regular
+    expressions.
+    """
+    from sparc_search.evaluation.open_domain import CUTS, judge, read_questions, summarise
+    from sparc_search.evaluation.switched_off import SwitchedOff
+    from sparc_search.index import Index, open_encoder
+
+    asked = read_questions(questions, every)
+    encoder = open_encoder(settings)
+    rows = []
+    with Index.open(settings=settings, encoder=SwitchedOff(encoder, without)) as index, progress() as bar:
+        task = bar.add_task("asking", total=len(asked))
+        began = time.monotonic()
+        for question, reply in zip(asked, index.ask_many((q.text for q in asked), k=max(CUTS)), strict=True):
+            rows.append(judge(question, reply))
+            bar.advance(task)
+        report = summarise(rows, time.monotonic() - began)
+    about = {
+        "data": questions.name,
+        "model": encoder.fingerprint,
+        "strategy": settings.strategy,
+        "without": list(without),
+        **asdict(report),
+    }
+    if save:
+        write_json(save, {**about, "rows": [asdict(row) for row in rows]})
+    result_json(about) if as_json else print_open(about)
+
+
+def print_open(about: dict[str, Any]) -> None:
+    """A table for people."""
+    recall = [(f"right among {cut[1:]}", f"{share:.1f}") for cut, share in about["answer_recall"].items()]
+    rows = [
+        ("EM", f"{about['exact_match']:.1f}"),
+        ("F1", f"{about['f1']:.1f}"),
+        *recall,
+        ("MRR", f"{about['mean_reciprocal_rank']:.3f}"),
+        ("ms a question", f"{1000 * about['seconds_per_question']:.1f}"),
+    ]
+    print_table(("measure", ""), [(styled(name), styled(value)) for name, value in rows])
+    result(f"{about['questions']:,} questions")
+
+
 def print_closed(report: ClosedReport) -> None:
     """A table for people."""
     rows = [

@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -87,12 +87,12 @@ def _plan(arguments: dict[str, Any], rejects_path: Path) -> Plan:
     retry = arguments["retry_rejects"]
     if retry and (arguments["path"] or arguments["sync"]):
         raise UsageError("--retry-rejects reads what was rejected, and nothing else", "leave out PATH and --sync")
-    fields = {name: arguments[name.replace("-", "_")] for name in ("id-field", "text-field", "title-field")}
+    named = {name: arguments[name.replace("-", "_")] for name in ("id-field", "text-field", "title-field")}
     return Plan(
         roots=[] if retry else roots(arguments["path"]),
         filters=Filters(arguments["include"], arguments["exclude"]),
         format=arguments["format_"],
-        options={name: value for name, value in fields.items() if value},
+        options={name: value for name, value in named.items() if value},
         corpus=arguments["corpus"],
         sync=arguments["sync"],
         dry_run=arguments["dry_run"],
@@ -184,10 +184,10 @@ def _stop_on_signals() -> Iterator[threading.Event]:
 
 def _conclude(summary: Summary, rejects: Path | None) -> int:
     """Print the summary; the exit code, or the error that it comes to."""
-    shown = asdict(summary)
+    shown = {field.name: getattr(summary, field.name) for field in fields(summary)}
     if not summary.dry_run:
         del shown["first_passages"]
-    result_json({**shown, "rejects_file": str(rejects) if rejects else None})
+    result_json({**shown, "rejects_file": rejects})
     where = f"the reasons are in {rejects}" if rejects else "the reasons are above"
     if summary.stopped == "interrupted":
         raise Interrupted(

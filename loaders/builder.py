@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from types import MappingProxyType
 from typing import Final
 
 from sparc_search.errors import RejectedDocument
@@ -53,13 +52,11 @@ class TextBuilder:
         self._page = number
         self._marks.append(_Mark(self._next_start(), 0, "", number))
 
-    def build(
-        self, id: str, source: str, title: str = "", metadata: Mapping[str, str] = MappingProxyType({})
-    ) -> Document:
+    def build(self, id: str, source: str, title: str = "", metadata: Mapping[str, str] | None = None) -> Document:
         """The document. Without a title its only top heading is the title, and failing that the file's name."""
         tops = [mark.heading for mark in self._marks if mark.level == 1]
         title = " ".join(title.split()) or (tops[0] if len(tops) == 1 else title_from_name(source))
-        return Document(id, "".join(self._parts), title, source, metadata, self._sections(title))
+        return Document(id, "".join(self._parts), title, source, dict(metadata or {}), self._sections(title))
 
     def _append(self, text: str) -> int:
         start = self._next_start()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import time
-from dataclasses import asdict
 from typing import Any, Final, TypeVar
 
 from sparc_search.errors import RejectedDocument
@@ -59,7 +58,9 @@ def item_to_json(item: Item) -> dict[str, Any]:
     """A document or a reject as JSON can hold it."""
     if isinstance(item, RejectedDocument):
         return {"reject": [item.message, item.remedy]}
-    return {"document": {**asdict(item), "metadata": dict(item.metadata)}}
+    sections = [[section.start, section.heading, section.page, section.skip] for section in item.sections]
+    texts = {"id": item.id, "text": item.text, "title": item.title, "source": item.source}
+    return {"document": {**texts, "metadata": dict(item.metadata), "sections": sections}}
 
 
 def item_from_json(message: dict[str, Any]) -> Item:
@@ -75,14 +76,9 @@ def item_from_json(message: dict[str, Any]) -> Item:
     )
 
 
-def _section(fields: dict[str, Any]) -> Section:
-    page = fields["page"]
-    return Section(
-        start=_natural(fields["start"]),
-        heading=_typed(str, fields["heading"]),
-        page=None if page is None else _natural(page),
-        skip=_natural(fields["skip"]),
-    )
+def _section(fields: list[Any]) -> Section:
+    start, heading, page, skip = fields
+    return Section(_natural(start), _typed(str, heading), None if page is None else _natural(page), _natural(skip))
 
 
 def _natural(value: object) -> int:

@@ -29,7 +29,8 @@ def lines(stream: BinaryIO, limit: int = LINE_BYTES) -> Iterator[Line]:
         number += 1
         size = len(data)
         if size > limit and not data.endswith(b"\n"):
-            size += _drain(stream, limit)
+            del data  # before more is read
+            size += _drain(stream)
             yield Line(number, position, problem=_too_long(number, size))
         else:
             yield _line(number, position, data)
@@ -43,10 +44,10 @@ def _line(number: int, position: int, data: bytes) -> Line:
         return Line(number, position, problem=RejectedDocument(f"line {number}: {reject.message}", reject.remedy))
 
 
-def _drain(stream: BinaryIO, limit: int) -> int:
+def _drain(stream: BinaryIO) -> int:
     """Read to the end of the line without keeping it; how many bytes that was."""
     size = 0
-    while data := stream.readline(limit):
+    while data := stream.readline(1 << 16):
         size += len(data)
         if data.endswith(b"\n"):
             break

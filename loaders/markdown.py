@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _FENCE: Final = "---"
+_NESTING: Final = 100  # levels of lists and quotations; what is deeper is not read
 
 
 class MarkdownReader:
@@ -58,7 +59,7 @@ def _fill(builder: TextBuilder, body: str) -> None:
     heading, cells = 0, 0
     lines: list[str] = []  # of the list, quotation or table row that is open
     depth = 0
-    for token in MarkdownIt("commonmark").enable("table").parse(body):
+    for token in MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable("table").parse(body):
         match token.type:
             case "heading_open":
                 heading = int(token.tag[1:])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, dataclass
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,22 @@ from sparc_search.errors import ConfigError
 from sparc_search.settings import SPECS, Settings, Value, load
 
 
+@dataclass(frozen=True)
+class Folders:
+    """The two folders that may hold a file, instead of the machine's own."""
+
+    project: Path
+    user: Path
+
+    def load(self, flags: Mapping[str, object] | None = None, **environ: str) -> Settings:
+        return load(flags or {}, environ=environ, folder=self.project, user_folder=self.user)
+
+
 @pytest.fixture
-def folders(tmp_path: Path) -> dict[str, Path]:
-    found = {"folder": tmp_path / "project", "user_folder": tmp_path / "user"}
-    for folder in found.values():
-        folder.mkdir()
+def folders(tmp_path: Path) -> Folders:
+    found = Folders(tmp_path / "project", tmp_path / "user")
+    found.project.mkdir()
+    found.user.mkdir()
     return found
 
 
@@ -26,18 +38,18 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_defaults(folders: dict[str, Path]) -> None:
-    found = load(environ={}, **folders)
+def test_defaults(folders: Folders) -> None:
+    found = folders.load()
     assert found == Settings()
     assert found.index == Path(".sparc-search/index")
     assert {value.source for value in found.values()} == {"default"}
 
 
-def test_flag_over_environment_over_project_over_user_over_default(folders: dict[str, Path]) -> None:
-    user = write(folders["user_folder"], "top_k = 1\nlex_weight = 0.1\nthreads = 1\nstrategy = 'dense'\n")
-    project = write(folders["folder"], "top_k = 2\nlex_weight = 0.2\nthreads = 2\n")
+def test_flag_over_environment_over_project_over_user_over_default(folders: Folders) -> None:
+    user = write(folders.user, "top_k = 1\nlex_weight = 0.1\nthreads = 1\nstrategy = 'dense'\n")
+    project = write(folders.project, "top_k = 2\nlex_weight = 0.2\nthreads = 2\n")
     environ = {"SPARC_SEARCH_TOP_K": "3", "SPARC_SEARCH_LEX_WEIGHT": "0.3"}
-    found = load({"top_k": 4, "threads": None}, environ=environ, **folders)
+    found = folders.load({"top_k": 4, "threads": None}, **environ)
     assert (found.top_k, found.lex_weight, found.threads, found.strategy) == (4, 0.3, 2, "dense")
     assert found.sources["top_k"] == "flag --top-k"
     assert found.sources["lex_weight"] == "environment SPARC_SEARCH_LEX_WEIGHT"
@@ -51,31 +63,31 @@ def test_settings_cannot_be_changed() -> None:
         Settings().top_k = 7  # type: ignore[misc]
 
 
-def test_paths_in_a_file_count_from_its_folder(folders: dict[str, Path]) -> None:
-    write(folders["folder"], "index = 'my/index'\nmodel = 'my/model'\n")
-    found = load(environ={}, **folders)
-    assert found.index == folders["folder"] / "my/index"
-    assert found.model == str(folders["folder"] / "my/model")
+def test_paths_in_a_file_count_from_its_folder(folders: Folders) -> None:
+    write(folders.project, "index = 'my/index'\nmodel = 'my/model'\n")
+    found = folders.load()
+    assert found.index == folders.project / "my/index"
+    assert found.model == str(folders.project / "my/model")
 
 
-def test_the_default_model_is_no_path(folders: dict[str, Path]) -> None:
-    write(folders["folder"], "model = 'default'\n")
-    assert load(environ={}, **folders).model == "default"
+def test_the_default_model_is_no_path(folders: Folders) -> None:
+    write(folders.project, "model = 'default'\n")
+    assert folders.load().model == "default"
 
 
-def test_paths_of_flags_and_environment_stay_as_typed_but_home_is_home(folders: dict[str, Path]) -> None:
-    found = load({"index": Path("x/y")}, environ={"SPARC_SEARCH_MODEL": "~/m"}, **folders)
+def test_paths_of_flags_and_environment_stay_as_typed_but_home_is_home(folders: Folders) -> None:
+    found = folders.load({"index": Path("x/y")}, SPARC_SEARCH_MODEL="~/m")
     assert found.index == Path("x/y")
     assert found.model == str(Path("~/m").expanduser())
 
 
-def test_a_variable_that_is_set_to_nothing_is_not_set(folders: dict[str, Path]) -> None:
-    assert load(environ={"SPARC_SEARCH_TOP_K": ""}, **folders).top_k == 5
+def test_a_variable_that_is_set_to_nothing_is_not_set(folders: Folders) -> None:
+    assert folders.load(SPARC_SEARCH_TOP_K="").top_k == 5
 
 
-def test_a_whole_number_is_a_number(folders: dict[str, Path]) -> None:
-    write(folders["folder"], "lex_weight = 1\n")
-    assert load(environ={}, **folders).lex_weight == 1.0
+def test_a_whole_number_is_a_number(folders: Folders) -> None:
+    write(folders.project, "lex_weight = 1\n")
+    assert folders.load().lex_weight == 1.0
 
 
 @pytest.mark.parametrize(
@@ -95,34 +107,34 @@ def test_a_whole_number_is_a_number(folders: dict[str, Path]) -> None:
         ("= 3", "is not valid TOML", "correct the file"),
     ],
 )
-def test_a_mistake_in_a_file(folders: dict[str, Path], text: str, message: str, remedy: str) -> None:
-    path = write(folders["folder"], text)
+def test_a_mistake_in_a_file(folders: Folders, text: str, message: str, remedy: str) -> None:
+    path = write(folders.project, text)
     with pytest.raises(ConfigError) as caught:
-        load(environ={}, **folders)
+        folders.load()
     assert message in caught.value.message
     assert str(path) in caught.value.message
     assert caught.value.remedy.startswith(remedy)
     assert caught.value.exit_code == 2
 
 
-def test_a_file_that_is_not_utf8(folders: dict[str, Path]) -> None:
-    (folders["folder"] / "sparc-search.toml").write_bytes(b"index = '\xff'")
+def test_a_file_that_is_not_utf8(folders: Folders) -> None:
+    (folders.project / "sparc-search.toml").write_bytes(b"index = '\xff'")
     with pytest.raises(ConfigError, match="not valid TOML"):
-        load(environ={}, **folders)
+        folders.load()
 
 
-def test_a_file_that_is_a_folder(folders: dict[str, Path]) -> None:
-    (folders["folder"] / "sparc-search.toml").mkdir()
+def test_a_file_that_is_a_folder(folders: Folders) -> None:
+    (folders.project / "sparc-search.toml").mkdir()
     with pytest.raises(ConfigError, match="cannot read"):
-        load(environ={}, **folders)
+        folders.load()
 
 
-def test_a_mistake_in_the_environment_is_answered_in_its_spelling(folders: dict[str, Path]) -> None:
+def test_a_mistake_in_the_environment_is_answered_in_its_spelling(folders: Folders) -> None:
     with pytest.raises(ConfigError) as caught:
-        load(environ={"SPARC_SEARCH_TOPK": "3"}, **folders)
+        folders.load(SPARC_SEARCH_TOPK="3")
     assert caught.value.remedy == "did you mean SPARC_SEARCH_TOP_K?"
     with pytest.raises(ConfigError, match=r"top_k is 'many' \(environment SPARC_SEARCH_TOP_K\)"):
-        load(environ={"SPARC_SEARCH_TOP_K": "many"}, **folders)
+        folders.load(SPARC_SEARCH_TOP_K="many")
 
 
 def test_the_user_folder_is_the_platforms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -140,6 +152,6 @@ def test_secrets_are_masked() -> None:
 
 
 @pytest.mark.parametrize("key", SPECS)
-def test_every_setting_has_help_and_a_default_it_accepts(key: str, folders: dict[str, Path]) -> None:
+def test_every_setting_has_help_and_a_default_it_accepts(key: str, folders: Folders) -> None:
     assert SPECS[key].metadata["help"].endswith(".")
-    assert getattr(load({key: SPECS[key].default}, environ={}, **folders), key) == SPECS[key].default
+    assert getattr(folders.load({key: SPECS[key].default}), key) == SPECS[key].default

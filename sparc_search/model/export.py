@@ -55,7 +55,8 @@ def require_onnx() -> None:
 
 def graph_of(model: SparcModel) -> ModelProto:
     """The model as a graph with fp32 weights."""
-    if model.config.body["model_type"] == "bert":
+    body = model.config.body
+    if body["model_type"] == "bert" and body.get("hidden_act", "gelu") == "gelu":
         weights = {name: value.detach().float().numpy() for name, value in model.network.state_dict().items()}
         return build_graph(model.config, weights)
     import onnx

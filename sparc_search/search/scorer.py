@@ -9,7 +9,7 @@ out the same in any order: the scores do not depend on the BLAS, on threads, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from ..records import (
     PhraseBlock,
     Phrases,
     ScorePart,
+    SparseColumns,
     WeightedNgram,
 )
 from .lexical import LexWeight
@@ -82,7 +83,7 @@ def score_spans(
     lengths = np.array([len(block.token_ids) for block in blocks], np.int64)
     starts, ends = [block.start for block in blocks], [block.end for block in blocks]
     pairs = _legal_pairs(blocks, lengths, max_tokens)
-    tokens = _Tokens(np.concatenate([block.token_ids for block in blocks]), lengths)
+    tokens = _Tokens(blocks, lengths, (*question.start_ngrams, *question.end_ngrams))
     dense = (_dense(starts, question.start_vector), _dense(ends, question.end_vector))
     sparse = (_sparse(starts, tokens, question.start_ngrams), _sparse(ends, tokens, question.end_ngrams))
     span = _span(starts, ends, pairs)
@@ -136,65 +137,66 @@ def _passage(blocks: Sequence[PhraseBlock], vector: NDArray[np.float32]) -> Floa
 # --- sparse ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class _Tokens:
-    ids: NDArray[np.int32]  # of all blocks, end to end
-    lengths: Ints  # by block
+    """The tokens of all blocks, end to end, and at which of them the question's n-grams stand."""
+
+    def __init__(self, blocks: Sequence[PhraseBlock], lengths: Ints, ngrams: Iterable[WeightedNgram]) -> None:
+        self.block_ends = np.cumsum(lengths)
+        pieces = sorted({piece for ngram in ngrams for piece in ngram.ids})
+        self._numbers = {piece: number for number, piece in enumerate(pieces)}
+        ids, known = np.concatenate([block.token_ids for block in blocks]), np.array([*pieces, -1], np.int64)
+        places = np.searchsorted(known[:-1], ids)
+        self._pieces = np.where(known[places] == ids, places, -1)  # (tokens,) which of the question's pieces, or none
+
+    def places(self, n: int, weights: Mapping[tuple[int, ...], float]) -> tuple[Ints, Floats]:
+        """Where one of these n-grams begins, and its weight."""
+        found = np.flatnonzero(self._pieces >= 0)
+        keys = self._pieces[found]
+        for step in range(1, n):
+            inside = found + step < self._ends_of(found)
+            found, keys = found[inside], keys[inside]
+            following = self._pieces[found + step]
+            known = following >= 0
+            found, keys = found[known], keys[known] * len(self._numbers) + following[known]
+        table = {self._key(ids): weight for ids, weight in weights.items()}
+        weight = np.array([table.get(key, 0.0) for key in keys.tolist()])
+        return found[weight > 0], weight[weight > 0]
+
+    def _ends_of(self, places: Ints) -> Ints:
+        """Where the block of each place ends: no n-gram runs into the next one."""
+        return self.block_ends[np.searchsorted(self.block_ends, places, "right")]
+
+    def _key(self, ids: tuple[int, ...]) -> int:
+        key = 0
+        for piece in ids:
+            key = key * len(self._numbers) + self._numbers[piece]
+        return key
 
 
 def _sparse(sides: Sequence[Phrases], tokens: _Tokens, ngrams: Sequence[WeightedNgram]) -> Floats:
     """By row: the question's weight of each n-gram times what it weighs for the phrase there."""
     kept = np.array([len(side.positions) for side in sides], np.int64)
     total = np.zeros(int(kept.sum()))
-    grams = dict(zip((gram.ids for gram in ngrams), on_grid([gram.weight for gram in ngrams]), strict=True))
+    grid = dict(zip((ngram.ids for ngram in ngrams), on_grid([ngram.weight for ngram in ngrams]).tolist(), strict=True))
     for which, columns in enumerate(sides[0].sparse):
-        own = {ids: weight for ids, weight in grams.items() if len(ids) == columns.n and weight}
+        own = {ids: weight for ids, weight in grid.items() if len(ids) == columns.n and weight}
         if own:
             matrices = [side.sparse[which] for side in sides]
-            sums = _column_sums(matrices, kept, *_touched(tokens, own, columns.n), tokens.lengths)
+            sums = _column_sums(matrices, kept, tokens.block_ends, *tokens.places(columns.n, own))
             total += sums * np.repeat([matrix.scale for matrix in matrices], kept)
     return total
 
 
-def _touched(tokens: _Tokens, grams: dict[tuple[int, ...], np.float64], n: int) -> tuple[Ints, Floats]:
-    """Positions (in all tokens) at which one of the n-grams begins, and its weight."""
-    known = np.array(sorted({piece for ids in grams for piece in ids}), np.int64)
-    places = np.minimum(np.searchsorted(known, tokens.ids), len(known) - 1)
-    numbers = np.where(known[places] == tokens.ids, places, -1)  # (tokens,) which of the known pieces, or none
-    begins = np.ones(max(len(numbers) - n + 1, 0), bool)
-    lasts = np.cumsum(tokens.lengths)
-    for back in range(1, n):  # an n-gram does not run into the next block
-        cut = lasts - back
-        begins[cut[(cut >= 0) & (cut < len(begins))]] = False
-    keys = np.zeros(len(begins), np.int64)
-    for step in range(n):
-        part = numbers[step : step + len(begins)]
-        begins &= part >= 0
-        keys = keys * len(known) + part
-    found = np.flatnonzero(begins)
-    table = dict(zip(_keys(grams, known), grams.values(), strict=True))
-    weights = np.array([table.get(key, 0.0) for key in keys[found].tolist()])
-    return found[weights > 0], weights[weights > 0]
-
-
-def _keys(grams: Iterable[tuple[int, ...]], known: Ints) -> list[int]:
-    place = {piece: number for number, piece in enumerate(known.tolist())}
-    keys = []
-    for ids in grams:
-        key = 0
-        for piece in ids:
-            key = key * len(known) + place[piece]
-        keys.append(key)
-    return keys
-
-
-def _column_sums(matrices: Sequence[Any], kept: Ints, found: Ints, weights: Floats, lengths: Ints) -> Floats:
+def _column_sums(
+    matrices: Sequence[SparseColumns], kept: Ints, block_ends: Ints, found: Ints, weights: Floats
+) -> Floats:
     """By row: the weighted sum over the touched columns. Everything but the scale, so every sum is exact."""
-    block = np.searchsorted(np.cumsum(lengths), found, "right")
+    block = np.searchsorted(block_ends, found, "right")
     pointers = np.concatenate([matrix.indptr for matrix in matrices])
-    first_entry = _before(np.array([len(matrix.rows) for matrix in matrices], np.int64))
-    low = pointers[found + block] + first_entry[block]  # each matrix has one pointer more than columns
-    count = pointers[found + block + 1] + first_entry[block] - low
+    first_entry = _before(np.array([len(matrix.rows) for matrix in matrices], np.int64))[block]
+    column = found + block  # each matrix has one pointer more than columns
+    low = pointers[column] + first_entry
+    count = pointers[column + 1] + first_entry - low
     entries = _ranges(low, count)
     rows = np.concatenate([matrix.rows for matrix in matrices])[entries] + np.repeat(_before(kept)[block], count)
     values = np.concatenate([matrix.values for matrix in matrices])[entries] * np.repeat(weights, count)

@@ -50,6 +50,14 @@ def test_an_index_that_is_none(run_cli: RunCli, tmp_path: Path) -> None:
     assert found["index"]["status"] == "problem"
 
 
+def test_an_index_that_is_there(run_cli: RunCli, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The gold dome was built in 1923.")
+    assert run_cli("ingest", "a.txt", env={"SPARC_SEARCH_ENCODER": "toy"}).returncode == 0
+    found = checks(run_cli("doctor", "--encoder", "toy", "--json"))
+    assert found["index"]["status"] == "ok"
+    assert "1 passages, opened by local" in found["index"]["detail"]
+
+
 def test_as_text(run_cli: RunCli) -> None:
     shown = run_cli("doctor", "--encoder", "toy").stdout
     assert any(line.split()[:2] == ["ok", "python"] for line in shown.splitlines())

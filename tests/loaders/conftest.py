@@ -11,14 +11,14 @@ import pytest
 from sparc_search import plugins
 from sparc_search.errors import RejectedDocument
 from sparc_search.interfaces import EncodedDocument, Encoder, Hit, Statistics, Store, StoredPassage
+from sparc_search.loaders.formats import Formats
+from sparc_search.loaders.limits import ChildLimits
 from sparc_search.loaders.outcomes import Outcome, Progress, Summary
+from sparc_search.loaders.patterns import Filters
 from sparc_search.loaders.pipeline import Plan, ingest
 from sparc_search.loaders.reading import Read, Reading
 from sparc_search.loaders.resuming import Item, items_of
 from sparc_search.loaders.sandbox import Sandbox
-from sparc_search.loaders.formats import Formats
-from sparc_search.loaders.limits import ChildLimits
-from sparc_search.loaders.patterns import Filters
 from sparc_search.loaders.walk import Passed, roots, walk
 from sparc_search.records import Document, Features
 
@@ -114,7 +114,9 @@ def reject(items: ReadBytes) -> Callable[..., str]:
 def read_files() -> ReadFiles:
     """Documents and rejects of paths, the whole way: walked, opened, in a sandbox where the format needs it."""
 
-    def read(*paths: Path | str, format: str = "", limits: ChildLimits | None = None, **options: str) -> list[Document | Passed]:
+    def read(
+        *paths: Path | str, format: str = "", limits: ChildLimits | None = None, **options: str
+    ) -> list[Document | Passed]:
         sandbox = Sandbox(limits)
         try:
             reading = Reading(Formats(format), options, "", sandbox)

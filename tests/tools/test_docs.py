@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 
 from sparc_search import plugins
@@ -39,14 +40,14 @@ def test_every_command_is_on_its_page() -> None:
 
 
 def test_every_command_has_help_for_itself_and_its_options() -> None:
-    def walk(command: docs.click.Command, name: str) -> Iterator[str]:
+    def walk(command: click.Command, name: str) -> Iterator[str]:
         if not command.help:
             yield name
         for parameter in command.params:
-            if isinstance(parameter, docs.click.Option) and not parameter.help and not parameter.hidden:
+            if isinstance(parameter, click.Option) and not parameter.help and not parameter.hidden:
                 yield f"{name} {parameter.name}"
-        if isinstance(command, docs.click.Group):
-            context = docs.click.Context(command)
+        if isinstance(command, click.Group):
+            context = click.Context(command)
             for member in command.list_commands(context):
                 inner = command.get_command(context, member)
                 assert inner is not None

@@ -16,7 +16,7 @@ VERBS = ("demo", "test", "check", "bench", "docs", "format", "clean", "help")
 
 def test_help_lists_every_verb() -> None:
     shown = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert [line.split()[0] for line in shown.splitlines()] == sorted(VERBS, key=shown.index)
+    assert {line.split()[0] for line in shown.splitlines()} == set(VERBS)
     assert set(re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[0].split()) == set(VERBS)
 
 

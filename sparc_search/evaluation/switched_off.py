@@ -1,0 +1,57 @@
+"""An encoder whose questions lack a part, to see what that part gives through the whole search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..interfaces import Encoder
+from ..records import EncodedPassage, EncodedQuestion, Passage
+
+
+def without_sparc(question: EncodedQuestion) -> EncodedQuestion:
+    """No learned n-gram weights."""
+    return replace(question, start_ngrams=(), end_ngrams=())
+
+
+def without_lex(question: EncodedQuestion) -> EncodedQuestion:
+    """No lexical terms."""
+    return replace(question, lex_terms=())
+
+
+def without_dense(question: EncodedQuestion) -> EncodedQuestion:
+    """No start, end and passage vectors."""
+    nothing = {name: np.zeros_like(getattr(question, name)) for name in ("start_vector", "end_vector", "passage_vector")}
+    return replace(question, **nothing)
+
+
+PARTS: dict[str, Callable[[EncodedQuestion], EncodedQuestion]] = {
+    "sparc": without_sparc,
+    "lex": without_lex,
+    "dense": without_dense,
+}
+
+
+class SwitchedOff:
+    """The same encoder, its questions without some parts."""
+
+    def __init__(self, encoder: Encoder, parts: Sequence[str]) -> None:
+        self._encoder, self._parts = encoder, parts
+        self.fingerprint, self.window = encoder.fingerprint, encoder.window
+
+    def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """As the encoder's."""
+        return self._encoder.token_offsets(text)
+
+    def encode_passages(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
+        """As the encoder's."""
+        return self._encoder.encode_passages(passages)
+
+    def encode_questions(self, questions: Sequence[str]) -> list[EncodedQuestion]:
+        """The encoder's questions, without the parts."""
+        encoded = self._encoder.encode_questions(questions)
+        for part in self._parts:
+            encoded = [PARTS[part](question) for question in encoded]
+        return encoded

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sparc_search.loaders.limits import ChildLimits
+from sparc_search.loaders.walk import Passed
+from sparc_search.records import Document
+
+One, Reject, ReadFiles = Callable[..., Document], Callable[..., str], Callable[..., list[Document | Passed]]
+
+
+def pdf(*pages: Sequence[str], info: str = "", more: Sequence[bytes] = ()) -> bytes:
+    """A PDF file with these lines on its pages, written by hand."""
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        f"<</Type/Pages/Kids[{kids}]/Count {len(pages)}>>".encode(),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    for number, lines in enumerate(pages):
+        shown = " ".join(f"({line}) Tj T*" for line in lines)
+        stream = f"BT /F 12 Tf 14 TL 50 700 Td {shown} ET".encode()
+        page = f"<</Type/Page/Parent 2 0 R/Contents {5 + 2 * number} 0 R/Resources<</Font<</F 3 0 R>>>>>>"
+        objects += [page.encode(), b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream)]
+    objects += [f"<<{info}>>".encode(), *more]
+    body, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(body))
+        body += b"%d 0 obj%s endobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    count = len(objects) + 1
+    info_number = len(objects) - len(more)
+    trailer = b"trailer<</Size %d/Root 1 0 R/Info %d 0 R>>\nstartxref\n%d\n%%%%EOF" % (count, info_number, len(body))
+    return body + b"xref\n0 %d\n0000000000 65535 f \n" % count + table + trailer
+
+
+def test_pages_are_kept_and_broken_words_mended(one: One) -> None:
+    document = one("pdf", pdf(["The Matter-", "horn is high."], ["Second page."], info="/Title(Alps)/Author(Me)"))
+    assert document.title == "Alps"
+    assert document.metadata == {"author": "Me"}
+    assert document.text == "The Matterhorn is high.\n\nSecond page."
+    assert [(section.start, section.page) for section in document.sections] == [(0, 1), (25, 2)]
+
+
+def test_an_empty_page_has_its_number(one: One) -> None:
+    document = one("pdf", pdf(["One."], [], ["Three."]), "folder/my_file.pdf")
+    assert document.title == "my file"
+    assert document.text[document.sections[2].start :] == "Three."
+    assert document.sections[2].page == 3
+
+
+def test_a_scan_is_rejected_with_advice(reject: Reject) -> None:
+    assert "1 pages without text" in reject("pdf", pdf([]))
+
+
+def test_a_damaged_file_is_rejected(reject: Reject) -> None:
+    assert "PDF" in reject("pdf", pdf(["One."])[:100])
+    assert reject("pdf", b"no pdf at all")
+    assert reject("pdf", b"")
+
+
+def test_hostile_files_are_one_reject_each_and_the_next_is_read(read_files: ReadFiles, tmp_path: Path) -> None:
+    bomb = zlib.compress(b"0" * (1 << 30), 9)
+    stream = b"<</Length %d/Filter/FlateDecode>>stream\n%s\nendstream" % (len(bomb), bomb)
+    loop = pdf(["One."]).replace(b"/Kids[4 0 R]", b"/Kids[2 0 R]")
+    (tmp_path / "a-bomb.pdf").write_bytes(pdf([], more=[stream]).replace(b"/Contents 5 0 R", b"/Contents 7 0 R"))
+    (tmp_path / "b-loop.pdf").write_bytes(loop)
+    (tmp_path / "c-good.pdf").write_bytes(pdf(["Good."]))
+    found = read_files(tmp_path, limits=ChildLimits(memory_bytes=1 << 30, seconds=30))
+    assert [type(item) for item in found] == [Passed, Passed, Document]
+    assert all(item.kind == "rejected" and item.reason for item in found if isinstance(item, Passed))
