@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from sparc_search import plugins
-from sparc_search.errors import SparcSearchError
+from sparc_search.errors import ModelNotFound, SparcSearchError
 from sparc_search.settings import Settings
 
 from .options import json_option, settings_options
@@ -106,7 +106,7 @@ def _plugins(settings: Settings) -> Iterator[Check]:
 
 
 def _model_and_index(settings: Settings) -> Iterator[Check]:
-    """Opening an encoder checks its files and their hashes; opening a store needs the encoder's fingerprint."""
+    """The encoder must open; opening a store needs its fingerprint."""
     try:
         encoder = plugins.load("encoders", settings.encoder)(settings.model, threads=settings.threads)
     except SparcSearchError as error:
@@ -114,7 +114,24 @@ def _model_and_index(settings: Settings) -> Iterator[Check]:
         yield Check("index", "note", "not opened: that needs the model")
         return
     yield Check("model", "ok", f"{settings.model}, opened by {settings.encoder}, fingerprint {encoder.fingerprint}")
+    yield _model_files(settings.model)
     yield _index(settings, encoder.fingerprint)
+
+
+def _model_files(model: str) -> Check:
+    """Every file that the model's card lists, against its hash. An encoder of another make may need none of them."""
+    from sparc_search.model.files import open_model
+
+    try:
+        folder = open_model(model)
+        names = sorted(folder.card["sha256"])
+        for name in names:
+            folder.file(name)
+    except ModelNotFound as error:
+        return Check("model files", "note", error.message, error.remedy)
+    except SparcSearchError as error:
+        return Check("model files", "problem", error.message, error.remedy)
+    return Check("model files", "ok", f"{folder.path}: {', '.join(names)} have the hashes that the card lists")
 
 
 def _index(settings: Settings, fingerprint: str) -> Check:

@@ -67,9 +67,13 @@ def squad(
 
 @evaluate.command("open")
 @click.argument("questions", type=click.Path(path_type=Path))
-@settings_options("index", "encoder", "model", "strategy", "sparse_candidates", "dense_candidates", "lex_weight", "threads")
+@settings_options(
+    "index", "encoder", "model", "strategy", "sparse_candidates", "dense_candidates", "lex_weight", "threads"
+)
 @click.option("--every", default=1, show_default=True, type=click.IntRange(1), help="Ask every n-th question.")
-@click.option("--without", multiple=True, type=click.Choice(("sparc", "lex", "dense")), help="Switch a part of the score off.")
+@click.option(
+    "--without", multiple=True, type=click.Choice(("sparc", "lex", "dense")), help="Switch a part of the score off."
+)
 @click.option("--save", type=click.Path(path_type=Path), help="Write the report and a row for each question as JSON.")
 @json_option
 def open_domain(
@@ -104,6 +108,46 @@ def open_domain(
     if save:
         write_json(save, {**about, "rows": [asdict(row) for row in rows]})
     result_json(about) if as_json else print_open(about)
+
+
+@evaluate.command()
+@click.argument("questions", type=click.Path(path_type=Path))
+@settings_options("index", "encoder", "model", "threads")
+@click.option("--absent", type=click.Path(path_type=Path), help="Questions whose answers are not in the index.")
+@click.option("--every", default=1, show_default=True, type=click.IntRange(1), help="Ask every n-th question.")
+@click.option("--write", is_flag=True, help="Write the fit into the card of --model.")
+@json_option
+def calibrate(settings: Settings, questions: Path, absent: Path | None, every: int, write: bool, as_json: bool) -> None:
+    """Fit how sure an answer is, on questions the model was not trained on.
+
+    QUESTIONS have their answers in the index; those of --absent do not. With --write, `ask` shows a confidence.
+    """
+    from sparc_search.evaluation.calibration import calibrate as fitted
+    from sparc_search.evaluation.calibration import observe, reliability
+    from sparc_search.evaluation.open_domain import OpenQuestion, read_questions
+    from sparc_search.index import Index
+    from sparc_search.model.files import open_model, read_card, write_card
+
+    asked = read_questions(questions, every)
+    if absent:
+        asked += [OpenQuestion(question.id, question.text) for question in read_questions(absent, every)]
+    with Index.open(settings=settings) as index:
+        replies = index.ask_many((question.text for question in asked), k=50)
+        seen = [one for pair in zip(asked, replies, strict=True) if (one := observe(*pair))]
+    calibration = fitted(seen)
+    bands = reliability(calibration, seen)
+    if write:
+        folder = open_model(settings.model).path
+        card = {name: value for name, value in read_card(folder).items() if name != "sha256"}
+        write_card(folder, {**card, "confidence": calibration.as_card()})
+    if as_json:
+        result_json({"confidence": calibration.as_card(), "questions": len(seen), "bands": bands})
+        return
+    rows = [
+        (f"{band.low:.1f}-{band.high:.1f}", band.answers, f"{band.mean_confidence:.2f}", f"{band.right:.2f}")
+        for band in bands
+    ]
+    print_table(("confidence", "answers", "said", "right"), [tuple(styled(cell) for cell in row) for row in rows])
 
 
 def print_open(about: dict[str, Any]) -> None:

@@ -22,13 +22,27 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--base", required=True, type=click.Path(path_type=Path), help="Folder with base weights (transformers), or a SPARC model to go on from.")
+@click.option(
+    "--base",
+    required=True,
+    help="Base weights: a name of `model bases`, a transformers folder, or a SPARC model to go on from.",
+)
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
-@click.option("--weight", "weights", multiple=True, type=click.FloatRange(0), help="How often an epoch sees a file; once for each file, in their order.")
+@click.option(
+    "--weight",
+    "weights",
+    multiple=True,
+    type=click.FloatRange(0),
+    help="How often an epoch sees a file; once for each file, in their order.",
+)
 @click.option("--epochs", type=click.FloatRange(min=0, min_open=True), help="Passes over the data.  [default: 3]")
 @click.option("--steps", type=click.IntRange(1), help="Optimiser steps, instead of --epochs.")
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint in OUT; more --steps or --epochs prolong the run.")
-@click.option("--checkpoint", type=click.Path(path_type=Path), help="Folder of the checkpoint.  [default: OUT/checkpoint]")
+@click.option(
+    "--resume", is_flag=True, help="Go on from the checkpoint in OUT; more --steps or --epochs prolong the run."
+)
+@click.option(
+    "--checkpoint", type=click.Path(path_type=Path), help="Folder of the checkpoint.  [default: OUT/checkpoint]"
+)
 @click.option("--rate", default=9e-5, show_default=True, help="Learning rate of the body.")
 @click.option("--head-rate", default=5.0, show_default=True, help="The heads' rate, as a multiple of --rate.")
 @click.option("--warm-up", default=100, show_default=True, help="Steps of rising rate.")
@@ -39,11 +53,23 @@ if TYPE_CHECKING:
 @click.option("--max-tokens", default=320, show_default=True, help="Word pieces of a passage in training.")
 @click.option("--dense-size", default=128, show_default=True, help="Width of start and end vectors.")
 @click.option("--sparse-size", default=64, show_default=True, help="Width of the sparse heads.")
-@click.option("--ngrams", default="1,2", show_default=True, help="N-gram sizes of the sparse part; empty trains a dense-only model.")
-@click.option("--sparsity", default=0.0, show_default=True, help="Weight of the FLOPS term: fewer n-gram weights, smaller index.")
+@click.option(
+    "--ngrams",
+    default="1,2",
+    show_default=True,
+    help="N-gram sizes of the sparse part; empty trains a dense-only model.",
+)
+@click.option(
+    "--sparsity", default=0.0, show_default=True, help="Weight of the FLOPS term: fewer n-gram weights, smaller index."
+)
 @click.option("--hold-out", default=8, show_default=True, help="Articles of the first file kept for measuring.")
 @click.option("--evaluate-every", default=500, show_default=True, help="Steps between measurements on them.")
-@click.option("--patience", default=0, show_default=True, help="Stop after this many measurements without a better one; 0 never stops.")
+@click.option(
+    "--patience",
+    default=0,
+    show_default=True,
+    help="Stop after this many measurements without a better one; 0 never stops.",
+)
 @click.option("--checkpoint-every", default=200, show_default=True, help="Steps between checkpoints.")
 @click.option("--seed", default=45, show_default=True, help="Decides what chance decides.")
 @click.option("--threads", default=0, help="Processor threads; 0 lets torch choose.")
@@ -51,7 +77,7 @@ if TYPE_CHECKING:
 @click.option("--mixed-precision", is_flag=True, help="bf16 on a GPU.")
 @click.option("--precision", default="weights8", show_default=True, help="How the ONNX file stores its weights.")
 @json_option
-def train(data: tuple[Path, ...], base: Path, out: Path, as_json: bool, **options: Any) -> None:
+def train(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **options: Any) -> None:
     """Train a model.
 
     DATA are files in SQuAD's format (v1.1 or v2.0). The model in OUT gets its ONNX file, `training.json` and a loss
@@ -86,7 +112,9 @@ def best_device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def run(data: tuple[Path, ...], base: Path, out: Path, options: dict[str, Any], device: str, world: Any, as_json: bool) -> None:
+def run(
+    data: tuple[Path, ...], base: str, out: Path, options: dict[str, Any], device: str, world: Any, as_json: bool
+) -> None:
     """Read, train, measure, write."""
     import torch
 
@@ -96,7 +124,7 @@ def run(data: tuple[Path, ...], base: Path, out: Path, options: dict[str, Any], 
     torch.manual_seed(options["seed"])
     if options["threads"]:
         torch.set_num_threads(options["threads"])
-    model = start_model(base, shape_of(options))
+    model = start_model(base_folder(base), shape_of(options))
     files, kept, held_out = read_data(data, model, options)
     settings = training_settings(options, kept)
     special = (model.pieces.cls, model.pieces.sep, model.pieces.pad)
@@ -105,7 +133,9 @@ def run(data: tuple[Path, ...], base: Path, out: Path, options: dict[str, Any], 
     if options["resume"]:
         training.resume()
     elif checkpoint.exists():
-        raise UsageError(f"{checkpoint} holds the checkpoint of an earlier run", "add --resume, or choose another --out")
+        raise UsageError(
+            f"{checkpoint} holds the checkpoint of an earlier run", "add --resume, or choose another --out"
+        )
     finished = train_with_bar(training, world.leads)
     if not world.leads:
         return
@@ -114,6 +144,18 @@ def run(data: tuple[Path, ...], base: Path, out: Path, options: dict[str, Any], 
         return
     record = finish(training, model, files, out, options)
     result_json(record) if as_json else result(summary(record, out))
+
+
+def base_folder(base: str) -> Path:
+    """The folder of base weights; a known name is fetched once, to the user's cache."""
+    from sparc_search.model.base_weights import BASES, fetch_base
+
+    if Path(base).exists() or base not in BASES:
+        return Path(base)
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("sparc-search", appauthor=False) / "base" / base
+    return folder if (folder / "config.json").is_file() else fetch_base(base, folder)
 
 
 def shape_of(options: dict[str, Any]) -> dict[str, Any]:
@@ -155,9 +197,7 @@ def training_settings(options: dict[str, Any], passages: list[TrainingPassage]) 
         raise UsageError("--steps and --epochs exclude each other")
     per_epoch = sum(min(1.0, passage.weight) for passage in passages) / options["passages"] / options["accumulate"]
     steps = options["steps"] or max(1, round((options["epochs"] or 3) * per_epoch))
-    names = (
-        "rate head_rate warm_up cool_down accumulate seed evaluate_every checkpoint_every patience threads mixed_precision"
-    )
+    names = "rate head_rate warm_up cool_down accumulate seed evaluate_every checkpoint_every patience threads mixed_precision"
     return TrainingSettings(
         steps=steps,
         batch=BatchShape(options["passages"], questions_per_passage=options["questions"]),
@@ -194,7 +234,9 @@ def stop_on_signals() -> Callable[[], bool]:
     return lambda: bool(caught)
 
 
-def finish(training: Training, model: Any, files: list[SquadFile], out: Path, options: dict[str, Any]) -> dict[str, Any]:
+def finish(
+    training: Training, model: Any, files: list[SquadFile], out: Path, options: dict[str, Any]
+) -> dict[str, Any]:
     """Choose the filter's thresholds, write the model, its ONNX file and the report."""
     from sparc_search.model.export import export
     from sparc_search.training.filter_threshold import choose_thresholds
@@ -202,7 +244,7 @@ def finish(training: Training, model: Any, files: list[SquadFile], out: Path, op
 
     network = model.network.to("cpu")
     record: dict[str, Any] = {
-        "base": options_base_name(options, training),
+        "base": body_in_words(training),
         "data": data_record(files),
         "settings": asdict(training.settings),
         "steps": training.step,
@@ -220,7 +262,7 @@ def finish(training: Training, model: Any, files: list[SquadFile], out: Path, op
     return record
 
 
-def options_base_name(options: dict[str, Any], training: Training) -> str:
+def body_in_words(training: Training) -> str:
     """The body's kind and size, in words."""
     body = training.network.config.body
     return f"{body['model_type']}, {body.get('num_hidden_layers')} layers of {body['hidden_size']}"
@@ -231,5 +273,3 @@ def summary(record: dict[str, Any], out: Path) -> str:
     held_out = record["held_out"] or {}
     measures = ", ".join(f"{name} {value:.3f}" for name, value in held_out.items())
     return f"{record['steps']} steps · {measures or 'nothing held out'}\nThe model is in {out}: sparc-search evaluate squad DEV.json --model {out}"
-
-

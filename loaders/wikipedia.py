@@ -7,7 +7,7 @@ are then no entities to expand.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 from xml.etree import ElementTree
 
 from sparc_search.errors import MissingExtra, RejectedDocument
@@ -16,15 +16,10 @@ from sparc_search.records import Document
 from .builder import TextBuilder
 from .limits import TEXT_BYTES
 from .resuming import Item, Resuming
-
-if TYPE_CHECKING:
-    from mwparserfromhell.wikicode import Wikicode
+from .wikitext import add_wikitext
 
 _CHUNK: Final = 1 << 16
 _PROLOG: Final = 1 << 16
-_HIDDEN_TAGS: Final = frozenset(("ref", "table", "gallery", "math", "timeline", "score", "syntaxhighlight", "imagemap"))
-_HIDDEN_LINKS: Final = ("file:", "image:", "category:")
-_END_MATTER: Final = frozenset(("references", "external links", "see also", "further reading", "notes", "bibliography"))
 
 
 class WikipediaReader:
@@ -97,32 +92,6 @@ def _is_article(page: Any) -> bool:
 
 
 def _document(page: Any, title: str, wiki: str, source: str) -> Document:
-    import mwparserfromhell
-
     builder = TextBuilder()
-    code = mwparserfromhell.parse(page.findtext("revision/text") or "")
-    for section in code.get_sections(flat=True, include_lead=True):
-        _section(builder, section)
+    add_wikitext(builder, page.findtext("revision/text") or "")
     return builder.build(f"{wiki}:{page.findtext('id')}", source, title)
-
-
-def _section(builder: TextBuilder, section: Wikicode) -> None:
-    headings = section.filter_headings()
-    for heading in headings[:1]:
-        if heading.title.strip_code().strip().lower() in _END_MATTER:
-            return
-        builder.heading(heading.level, heading.title.strip_code())
-        section.remove(heading)
-    _remove_hidden(section)
-    for paragraph in section.strip_code(normalize=True, collapse=True).split("\n\n"):
-        builder.block(paragraph)
-
-
-def _remove_hidden(section: Wikicode) -> None:
-    """What a reader of the page does not read as its text: notes, tables, pictures with their captions."""
-    hidden = [tag for tag in section.filter_tags() if str(tag.tag).strip().lower() in _HIDDEN_TAGS]
-    links = section.filter_wikilinks()
-    hidden += [link for link in links if str(link.title).lower().lstrip(": ").startswith(_HIDDEN_LINKS)]
-    for node in hidden:
-        if section.contains(node):  # it may stand inside one that is already gone
-            section.remove(node)

@@ -135,17 +135,25 @@ class VectorChange:
 
 
 @runtime_checkable
+class Matching(Protocol):
+    """A store that can list what a filter lets through."""
+
+    def matching(self, where: Mapping[str, str]) -> Iterable[str]:
+        """The ids of the passages that have these metadata."""
+
+
+@runtime_checkable
 class VectorSource(Protocol):
     """A store that a dense store can be derived from."""
+
+    identity: str
+    """Changes when the store is made anew: what was derived from it before is of no use then."""
 
     def vector_changes(self, since: int) -> Iterator[VectorChange]:
         """What came after generation `since` (0: from nothing), oldest first; an id that comes again is replaced.
 
         What was deleted is not told: such a candidate is found to have vanished when it is fetched.
         """
-
-    def matching(self, where: Mapping[str, str]) -> Iterable[str]:
-        """The passages a filter lets through."""
 
 
 @runtime_checkable

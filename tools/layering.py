@@ -36,8 +36,8 @@ LEVEL: Final = {room: level for level, rooms in enumerate(LAYERS) for room in ro
 
 # Who may import what is large or belongs to one kind of work.
 LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "torch": ("model", "training", "cli.doctor"),
-    "transformers": ("model", "training"),
+    "torch": ("model", "training", "cli.doctor", "cli.train"),
+    "transformers": ("model", "training", "cli.train"),
     "onnx": ("model",),
     "onnxruntime": ("model",),
     "tokenizers": ("model",),

@@ -7,6 +7,7 @@ better than it is: see docs/training.md.)
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -51,20 +52,28 @@ class ClosedRow:
     f1: float
 
 
-def without_sparc(question: EncodedQuestion, blocks: Sequence[PhraseBlock]) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
+def without_sparc(
+    question: EncodedQuestion, blocks: Sequence[PhraseBlock]
+) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
     """The learned n-gram weights switched off."""
     return replace(question, start_ngrams=(), end_ngrams=()), blocks
 
 
-def without_dense(question: EncodedQuestion, blocks: Sequence[PhraseBlock]) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
+def without_dense(
+    question: EncodedQuestion, blocks: Sequence[PhraseBlock]
+) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
     """The start and end vectors switched off."""
     nothing = np.zeros_like(question.start_vector)
     return replace(question, start_vector=nothing, end_vector=nothing), blocks
 
 
-def without_span(question: EncodedQuestion, blocks: Sequence[PhraseBlock]) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
+def without_span(
+    question: EncodedQuestion, blocks: Sequence[PhraseBlock]
+) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
     """The coherency of start and end switched off."""
-    return question, [replace(block, start=replace(block.start, spans=np.zeros_like(block.start.spans))) for block in blocks]
+    return question, [
+        replace(block, start=replace(block.start, spans=np.zeros_like(block.start.spans))) for block in blocks
+    ]
 
 
 Variant = Callable[[EncodedQuestion, Sequence[PhraseBlock]], tuple[EncodedQuestion, Sequence[PhraseBlock]]]
@@ -108,7 +117,9 @@ def evaluate_closed(
         some = paragraphs[at : at + batch]
         windows = [paragraph_windows(encoder, paragraph.text) for paragraph in some]
         encoded = iter(encoder.encode_passages([passage for cut in windows for passage in cut]))
-        questions = iter(encoder.encode_questions([question.text for paragraph in some for question in paragraph.questions]))
+        questions = iter(
+            encoder.encode_questions([question.text for paragraph in some for question in paragraph.questions])
+        )
         for paragraph, cut in zip(some, windows, strict=True):
             blocks = [next(encoded).block for _ in cut]
             yield [
@@ -125,7 +136,7 @@ def paragraph_windows(encoder: Encoder, text: str) -> list[Passage]:
     bounds = [0, *firsts, len(text)]
     return [
         Passage(str(number), "", number, text[start:end], start)
-        for number, (start, end) in enumerate(zip(bounds, bounds[1:], strict=False))
+        for number, (start, end) in enumerate(itertools.pairwise(bounds))
     ]
 
 

@@ -23,7 +23,9 @@ def without_lex(question: EncodedQuestion) -> EncodedQuestion:
 
 def without_dense(question: EncodedQuestion) -> EncodedQuestion:
     """No start, end and passage vectors."""
-    nothing = {name: np.zeros_like(getattr(question, name)) for name in ("start_vector", "end_vector", "passage_vector")}
+    nothing = {
+        name: np.zeros_like(getattr(question, name)) for name in ("start_vector", "end_vector", "passage_vector")
+    }
     return replace(question, **nothing)
 
 

@@ -33,7 +33,7 @@ class SparcConfig:
     @property
     def hidden_size(self) -> int:
         """Width of the body's states."""
-        return int(self.body["hidden_size"])
+        return int(self.body["hidden_size"] if "hidden_size" in self.body else self.body["dim"])  # DistilBERT's word
 
     def save(self, folder: Path) -> None:
         """Write `config.json`."""

@@ -27,7 +27,7 @@ class OnnxNetwork:
         return dict(zip(self._outputs, values, strict=True))
 
 
-def open_encoder(model: str = "default", *, threads: int = 0, device: str | None = None) -> NetworkEncoder:
+def open_encoder(model: str = "default", *, threads: int = 0, batch_tokens: int = 2048) -> NetworkEncoder:
     """Entry point `onnx`: encodes on the CPU."""
     import onnxruntime
 
@@ -47,5 +47,6 @@ def open_encoder(model: str = "default", *, threads: int = 0, device: str | None
         OnnxNetwork(session, [*PASSAGE_OUTPUTS, *names]),
         OnnxNetwork(session, [*QUESTION_OUTPUTS, *(f"question_{name}" for name in names)]),
         folder.fingerprint,
-        batch_tokens=2048,
+        batch_tokens,
+        folder.card,
     )

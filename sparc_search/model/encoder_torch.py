@@ -125,7 +125,9 @@ class TorchNetwork:
         return {**named, **{f"question_{name}": value for name, value in states.weights.items()}}
 
 
-def encoder_of(model: SparcModel, fingerprint: str, device: str = "cpu") -> NetworkEncoder:
+def encoder_of(
+    model: SparcModel, fingerprint: str, device: str = "cpu", card: dict[str, Any] | None = None
+) -> NetworkEncoder:
     """An encoder over a model in memory."""
     network = model.network.to(device).eval()
     return NetworkEncoder(
@@ -134,6 +136,7 @@ def encoder_of(model: SparcModel, fingerprint: str, device: str = "cpu") -> Netw
         TorchNetwork(network, device, questions=False),
         TorchNetwork(network, device, questions=True),
         fingerprint,
+        card=card,
     )
 
 
@@ -145,7 +148,8 @@ def open_encoder(model: str = "default", *, threads: int = 0, device: str | None
     if threads:
         torch.set_num_threads(threads)
     chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    return encoder_of(SparcModel.from_pretrained(model), open_model(model).fingerprint, chosen)
+    folder = open_model(model)
+    return encoder_of(SparcModel.from_pretrained(model), folder.fingerprint, chosen, folder.card)
 
 
 def copy_with(folder: ModelFolder, target: Path, config: SparcConfig) -> None:

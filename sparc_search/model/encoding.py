@@ -7,7 +7,7 @@ the result of one text never depends on the others in its batch (beyond float no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,12 +48,14 @@ class NetworkEncoder:
         question_network: Network,
         fingerprint: str,
         batch_tokens: int = 4096,
+        card: Mapping[str, Any] | None = None,
     ) -> None:
         self.config, self.pieces = config, pieces
         self._passage_network, self._question_network = passage_network, question_network
         self._after = AfterNetwork(config, pieces)
         self._batch_tokens = batch_tokens
         self.fingerprint = fingerprint
+        self.card = dict(card or {})
         self.window = config.window - 2
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:

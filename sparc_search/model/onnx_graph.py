@@ -61,7 +61,9 @@ class GraphBuilder:
         """The finished graph."""
         from onnx import TensorProto, helper, numpy_helper
 
-        inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"]) for name in ("ids", "mask")]
+        inputs = [
+            helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"]) for name in ("ids", "mask")
+        ]
         shown = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
         constants = [numpy_helper.from_array(value, name) for name, value in self.constants.items()]
         graph = helper.make_graph(self.nodes, "sparc", inputs, shown, constants)
@@ -120,7 +122,10 @@ def embeddings(graph: GraphBuilder, weights: Weights, epsilon: float) -> str:
     places = weights[f"{prefix}.position_embeddings.weight"] + weights[f"{prefix}.token_type_embeddings.weight"][0]
     length = graph("Gather", graph("Shape", "ids"), graph.ints(1))
     positions = graph("Slice", graph.constant("positions", places), graph.ints(0), length, graph.ints(0))
-    norm = [graph.constant(f"{prefix}.LayerNorm.{part}", weights[f"{prefix}.LayerNorm.{part}"]) for part in ("weight", "bias")]
+    norm = [
+        graph.constant(f"{prefix}.LayerNorm.{part}", weights[f"{prefix}.LayerNorm.{part}"])
+        for part in ("weight", "bias")
+    ]
     return graph("LayerNormalization", graph("Add", words, positions), *norm, axis=-1, epsilon=epsilon)
 
 

@@ -54,6 +54,9 @@ class WordPieces:
             self._pieces(text, encoding.ids, encoding.offsets) for text, encoding in zip(texts, encodings, strict=True)
         ]
 
+    def __len__(self) -> int:
+        return len(self._vocabulary)
+
     def piece(self, token_id: int) -> str:
         """The string of a token id."""
         return self._vocabulary[token_id]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..interfaces import DenseSearch, DenseStore, Hit, Searchable, VectorSource
+from ..interfaces import DenseSearch, DenseStore, Hit, Matching, Searchable
 from ..records import EncodedQuestion
 
 
@@ -17,5 +17,5 @@ def propose(
     vectors = np.stack([question.passage_vector for question in questions]).astype(np.float32)
     if dense is None:
         return store.dense_search(vectors, k, where) if isinstance(store, DenseSearch) else [[] for _ in questions]
-    allowed = store.matching(where) if where and isinstance(store, VectorSource) else None
+    allowed = store.matching(where) if where and isinstance(store, Matching) else None
     return dense.search(vectors, k, allowed)

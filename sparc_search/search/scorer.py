@@ -131,7 +131,7 @@ def _span(starts: Sequence[Phrases], ends: Sequence[Phrases], pairs: _Pairs) -> 
 
 def _passage(blocks: Sequence[PhraseBlock], vector: NDArray[np.float32]) -> Floats:
     stored = np.stack([block.passage_vector for block in blocks]).astype(np.float64)
-    return _products(stored, on_grid(vector)) * np.array([block.passage_scale for block in blocks])
+    return _products(stored, on_grid(vector)) * np.array([block.passage_scale for block in blocks], np.float64)
 
 
 # --- sparse ----------------------------------------------------------------------------------------------------------

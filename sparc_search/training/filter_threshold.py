@@ -34,7 +34,9 @@ def choose_thresholds(
     gold: list[list[torch.Tensor]] = [[], []]
     every: list[list[torch.Tensor]] = [[], []]
     for at in range(0, len(passages), 16):
-        step = [(number, list(range(len(passages[number].questions)))) for number in range(at, min(at + 16, len(passages)))]
+        step = [
+            (number, list(range(len(passages[number].questions)))) for number in range(at, min(at + 16, len(passages)))
+        ]
         batch = make_batch(passages, first, step, special)
         words = legal_choices(batch.passage_mask, batch.allowed, 1).words
         [states] = packed_states(network, (batch.passage_ids, batch.passage_mask))

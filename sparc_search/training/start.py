@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,24 @@ def start_model(base: Path, shape: dict[str, Any]) -> SparcModel:
         return model
     if not (base / "config.json").is_file():
         raise ModelNotFound(
-            f"no model in {base}", "sparc-search model fetch-base NAME gets one, or name a folder that transformers can load"
+            f"no model in {base}",
+            "sparc-search model fetch-base NAME gets one, or name a folder that transformers can load",
         )
     body = json.loads((base / "config.json").read_text("utf-8"))
     body = {**body, **{name: value for name, value in NO_DROPOUT.items() if name in body}}
-    network = SparcNetwork.from_body(SparcConfig(body=body, **shape))
+    pieces = WordPieces.load(base)
+    network = SparcNetwork.from_body(SparcConfig(body=body, lowest_ngram_id=lowest_ordinary_id(pieces), **shape))
     load_body(network, base)
-    return SparcModel(network, WordPieces.load(base))
+    return SparcModel(network, pieces)
+
+
+def lowest_ordinary_id(pieces: WordPieces) -> int:
+    """The first id behind the leading [PAD], [unused1], [CLS] ... of a vocabulary: 999 in BERT's."""
+    lowest = 0
+    for token_id in range(len(pieces)):
+        if re.fullmatch(r"\[\w+\]", pieces.piece(token_id)):
+            lowest = token_id + 1
+    return lowest
 
 
 def load_body(network: SparcNetwork, base: Path) -> None:

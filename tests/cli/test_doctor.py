@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 from collections.abc import Callable
@@ -31,7 +32,21 @@ def test_all_is_well_with_the_toy_encoder(run_cli: RunCli) -> None:
 
 
 def test_the_default_model_is_whole(run_cli: RunCli) -> None:
-    assert checks(run_cli("doctor", "--json"))["model"]["status"] == "ok"
+    found = checks(run_cli("doctor", "--json"))
+    assert found["model"]["status"] == "ok"
+    assert found["model files"]["status"] == "ok"
+    assert "model.onnx, model.safetensors" in found["model files"]["detail"]
+
+
+def test_a_model_file_with_another_hash_is_a_problem(run_cli: RunCli, tmp_path: Path) -> None:
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        (tmp_path / name).write_text("{}")
+    hashes = {name: hashlib.sha256(b"{}").hexdigest() for name in ("config.json", "tokenizer.json")}
+    card = {"sha256": {**hashes, "model.safetensors": "0" * 64}}
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    found = checks(run_cli("doctor", "--encoder", "toy", "--model", tmp_path, "--json"))
+    assert found["model files"]["status"] == "problem"
+    assert "model.safetensors is damaged" in found["model files"]["detail"]
 
 
 def test_an_unknown_engine_and_a_missing_model_are_problems(run_cli: RunCli, tmp_path: Path) -> None:

@@ -59,7 +59,10 @@ def test_a_long_paragraph_is_read_in_windows_that_share_nothing(toy_encoder: Enc
 
 def test_a_sample_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
     paragraphs = [
-        {"context": f"text {n}", "qas": [{"id": str(n), "question": "q", "answers": [{"text": "text", "answer_start": 0}]}]}
+        {
+            "context": f"text {n}",
+            "qas": [{"id": str(n), "question": "q", "answers": [{"text": "text", "answer_start": 0}]}],
+        }
         for n in range(20)
     ]
     path = tmp_path / "many.json"

@@ -24,10 +24,13 @@ from sparc_search.model.network import SparcNetwork
 from sparc_search.model.tokenizer import WordPieces
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-WORDS = (
-    "the a of in and who what where when is was river dome gold golden lake city built painted tower bridge climb in "
-    "1882 paris rome cafe naive school museum saint mary queen king"
-).split()
+# fmt: off
+WORDS = [
+    "the", "a", "of", "in", "and", "who", "what", "where", "when", "is", "was",
+    "river", "dome", "gold", "golden", "lake", "city", "built", "painted", "tower", "bridge", "climb",
+    "1882", "paris", "rome", "cafe", "naive", "school", "museum", "saint", "mary", "queen", "king",
+]
+# fmt: on
 CHINESE = "北京大学中国人"
 LOWEST = len(SPECIAL)
 VOCABULARY_SIZE = 600  # times 32 is enough for the table to be stored in fewer bits by `export`

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sparc_search.loaders.builder import ARROW
 from sparc_search.loaders.limits import ChildLimits
 from sparc_search.loaders.walk import Passed
 from sparc_search.records import Document
@@ -31,7 +32,7 @@ def test_headings_become_sections_and_furniture_goes(one: One) -> None:
         "Alpine huts\n\nA first paragraph.\nSecond line.\n\nOpening\n\nloose text too\n\nin summer\nin winter\n\n"
         "Beds\n\nhut beds\nOld 12\n\nOne\n\nTwo\n\nThree"
     )
-    assert [section.heading for section in document.sections] == ["", "Opening", "Opening › Beds"]
+    assert [section.heading for section in document.sections] == ["", "Opening", f"Opening{ARROW}Beds"]
 
 
 def test_the_encoding_that_the_page_names_is_used(one: One) -> None:

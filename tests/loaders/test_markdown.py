@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sparc_search.loaders.builder import ARROW
 from sparc_search.records import Document
 
 One, Reject = Callable[..., Document], Callable[..., str]
@@ -55,9 +56,9 @@ def test_headings_become_sections_and_markup_goes(one: One) -> None:
     found = [(document.text[s.start : s.start + s.skip], s.heading) for s in document.sections]
     assert found == [
         ("Huts", "Huts"),
-        ("Opening", "Huts › Opening"),
-        ("Keys", "Huts › Opening › Keys"),
-        ("Setext", "Huts › Setext"),
+        ("Opening", f"Huts{ARROW}Opening"),
+        ("Keys", f"Huts{ARROW}Opening{ARROW}Keys"),
+        ("Setext", f"Huts{ARROW}Setext"),
     ]
 
 

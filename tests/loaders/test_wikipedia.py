@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.loaders.builder import ARROW
 from sparc_search.loaders.resuming import Item
 from sparc_search.loaders.walk import Passed
 from sparc_search.records import Document
@@ -14,7 +15,8 @@ ReadFiles = Callable[..., list[Document | Passed]]
 
 WIKITEXT = """{{Infobox mountain|name=Eiger|elevation_m=3967}}
 [[File:Eiger.jpg|thumb|The [[north face]] in winter]]
-The '''Eiger''' is a [[mountain]] of the [[Bernese Alps|Alps]].&lt;ref&gt;A note.&lt;/ref&gt; It is {{convert|3967|m|ft}} high.
+The '''Eiger''' is a [[mountain]] of the [[Bernese Alps|Alps]].&lt;ref&gt;A note.&lt;/ref&gt;
+It is {{convert|3967|m|ft}} high{{efn|hidden}} and {{lang|de|{{nowrap|sehr steil}}}}.
 
 Second paragraph.
 
@@ -47,11 +49,11 @@ def dump(*pages: str, prolog: str = "") -> bytes:
 def test_an_article_becomes_text_with_sections(one: One) -> None:
     document = one("wikipedia", dump(page("Eiger", WIKITEXT, 42)), "dump.xml")
     assert (document.id, document.title, document.source) == ("enwiki:42", "Eiger", "dump.xml")
-    assert document.text.startswith("The Eiger is a mountain of the Alps. It is ")
+    assert document.text.startswith("The Eiger is a mountain of the Alps.\nIt is 3967 m high and sehr steil.\n\nSecond")
     assert "Second paragraph.\n\nClimbing\n\nFirst climbed in 1858 by Charles Barrington." in document.text
     for hidden in ("thumb", "north face", "A note", "hidden", "Infobox", "Category", "References", "[[", "'''"):
         assert hidden not in document.text
-    assert [section.heading for section in document.sections] == ["Climbing", "Climbing › North face"]
+    assert [section.heading for section in document.sections] == ["Climbing", f"Climbing{ARROW}North face"]
 
 
 def test_redirects_and_talk_pages_are_no_articles(one: One) -> None:

@@ -118,7 +118,8 @@ def misshapen(tensors: Tensors) -> None:
 
 
 def shorter(tensors: Tensors) -> None:
-    tensors["body.embeddings.word_embeddings.weight"] = tensors["body.embeddings.word_embeddings.weight"][:-1].contiguous()
+    name = "body.embeddings.word_embeddings.weight"
+    tensors[name] = tensors[name][:-1].contiguous()
 
 
 @pytest.mark.parametrize("change", [renamed, lost, besides, misshapen, shorter])

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 from ...errors import DiskFull, IndexDamaged, IndexMismatch
 
@@ -30,6 +31,7 @@ CREATE TABLE documents (
     content_hash TEXT NOT NULL,
     text BLOB NOT NULL          -- zlib
 );
+CREATE INDEX documents_by_source ON documents(source, id);
 CREATE TABLE passages (
     row INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -62,28 +64,22 @@ CREATE TABLE segments (
 );
 CREATE TABLE tombstones (row INTEGER PRIMARY KEY);
 """
+_FACTS: Final = {"generation": 0, "documents": 0, "passages": 0, "next_segment": 1, "clean": 1}
 
 
 def create(folder: Path, encoder: str) -> None:
-    """Make an empty database; one that a crash left half made is completed."""
-    connection = _connect(folder / FILE, "rwc")
+    """Make an empty database in a new folder."""
+    facts = {**_FACTS, "encoder": encoder, "identity": uuid4().hex}
     with translated(folder):
+        connection = _connect(folder / FILE, "rwc")
         try:
             connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
             with transaction(connection):
-                if _format(connection) == 0:
-                    for statement in _SCHEMA.split(";\n"):
-                        connection.execute(statement)
-                    meta = {
-                        "encoder": encoder,
-                        "generation": 0,
-                        "documents": 0,
-                        "passages": 0,
-                        "next_segment": 1,
-                        "clean": 1,
-                    }
-                    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-                    connection.execute(f"PRAGMA user_version = {FORMAT}")
+                for statement in _SCHEMA.split(";\n"):
+                    connection.execute(statement)
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
         finally:
             connection.close()
 
@@ -105,6 +101,17 @@ def connect(folder: Path, *, writable: bool) -> sqlite3.Connection:
         connection.close()
         raise _other_format(folder, found)
     return connection
+
+
+@contextmanager
+def opened(folder: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
+    """A connection for as long as the context lasts."""
+    connection = connect(folder, writable=writable)
+    try:
+        with translated(folder):
+            yield connection
+    finally:
+        connection.close()
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

@@ -9,7 +9,6 @@ A re-encoded index is built as `data-2` and takes over when CURRENT is replaced,
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 from typing import Final
@@ -17,7 +16,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from ...errors import IndexFailure, IndexLocked, IndexNotFound
-from .segment_files import sync
+from ..derived_files import replace_text
 
 CURRENT: Final = "CURRENT"
 LOCK: Final = "write.lock"
@@ -56,11 +55,7 @@ def next_folder(location: Path) -> Path:
 
 def switch(location: Path, folder: Path) -> None:
     """Make a finished folder the one that counts."""
-    draft = location / f"{CURRENT}.new"
-    draft.write_text(folder.name + "\n", encoding="ascii")
-    sync(draft)
-    os.replace(draft, location / CURRENT)
-    sync(location)
+    replace_text(location / CURRENT, folder.name + "\n")
 
 
 def remove_others(location: Path) -> None:
@@ -71,13 +66,13 @@ def remove_others(location: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def lock(location: Path) -> FileLock:
-    """Become the one writer, or say that there is another."""
+def lock(location: Path, patience: float = 1.0) -> FileLock:
+    """Become the one writer, or, after so many seconds, say that there is another."""
     _refuse_foreign(location)
     location.mkdir(parents=True, exist_ok=True)
     held = FileLock(location / LOCK, thread_local=False)
     try:
-        held.acquire(timeout=1)
+        held.acquire(timeout=patience)
     except Timeout:
         raise IndexLocked(
             f"another process is writing to the index at {location}", "wait until it has finished, or stop it"

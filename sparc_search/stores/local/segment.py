@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..vector_index import VectorIndex
 from .features import FieldValues
 from .postings import Postings, build
 
@@ -36,8 +37,7 @@ class Segment:
     id_offsets: NDArray[np.int64]  # (passages + 1,)
     ranks: NDArray[np.uint32]  # (passages,) place of the id among the sorted ids of the segment
     postings: Postings
-    vectors: NDArray[np.int8]  # (passages, pooled)
-    scales: NDArray[np.float32]  # (passages,)
+    dense: VectorIndex
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -46,14 +46,13 @@ class Segment:
         """The passage id of the number-th row."""
         return bytes(self.ids[self.id_offsets[number] : self.id_offsets[number + 1]]).decode("utf-8", "surrogatepass")
 
-    def best(self, scores: NDArray[Any], k: int, above: float) -> list[tuple[float, str]]:
-        """The k highest (score, id) above a bound, best first, ties by id."""
-        found = np.flatnonzero(scores > above)
-        if len(found) > k:
-            values = scores[found]
-            found = found[values >= np.partition(values, -k)[-k]]
-        order = np.lexsort((self.ranks[found], -scores[found]))[:k]
-        return [(float(scores[number]), self.id(number)) for number in found[order].tolist()]
+    def best(self, numbers: NDArray[np.int64], scores: NDArray[np.float64], k: int) -> list[tuple[float, str]]:
+        """Of these rows and their scores the k highest (score, id), best first, ties by id."""
+        if len(numbers) > k:
+            high = scores >= np.partition(scores, -k)[-k]
+            numbers, scores = numbers[high], scores[high]
+        order = np.lexsort((self.ranks[numbers], -scores))[:k]
+        return [(score, self.id(n)) for score, n in zip(scores[order].tolist(), numbers[order].tolist(), strict=True)]
 
     def holding(self, rows: NDArray[np.int64]) -> Mask:
         """Which of its passages are among these rows (ascending)."""
@@ -87,8 +86,7 @@ def make_segment(first: int, last: int, passages: Iterable[Source]) -> Segment:
         np.append(0, np.cumsum([len(id) for id in ids])).astype(np.int64),
         ranks_of(ids),
         postings,
-        np.stack(vectors) if vectors else np.zeros((0, 0), np.int8),
-        np.array(scales, np.float32),
+        VectorIndex(np.stack(vectors) if vectors else np.zeros((0, 0), np.int8), np.array(scales, np.float32), None),
     )
 
 

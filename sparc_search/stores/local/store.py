@@ -12,10 +12,11 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from ...errors import IndexMismatch, UsageError
+from ...errors import IndexDamaged, IndexMismatch, UsageError
 from ...interfaces import EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
 from ...records import Features
 from . import database, layout
+from .recovery import check_before_reading, repair
 from .view import State, View, load_state
 from .writer import Writer
 
@@ -27,6 +28,7 @@ def open_store(location: Path, encoder: str, *, writable: bool) -> LocalStore:
     """
     location = Path(location)
     if not writable:
+        check_before_reading(location, layout.current(location))
         return LocalStore(location, encoder, None)
     held = layout.lock(location)
     try:
@@ -60,17 +62,18 @@ class LocalStore:
         self._idle: list[sqlite3.Connection] = []
         first = database.connect(self._folder, writable=False)
         self._idle.append(first)
-        self.encoder = str(database.read_meta(first)["encoder"])
+        meta = database.read_meta(first)
+        self.encoder, self.identity = str(meta["encoder"]), str(meta["identity"])
         if encoder and encoder != self.encoder:
             first.close()
             raise _other_model(location, self.encoder, encoder)
         self._writer = self._open_writer() if held else None
 
     def _open_writer(self) -> Writer:
-        connection = database.connect(self._folder, writable=True)
-        writer = Writer(connection, self._folder)
+        writer = Writer(database.connect(self._folder, writable=True), self._folder)
         layout.remove_others(self.location)
-        writer.remove_unlisted()
+        if not writer.begin():
+            repair(writer, self._folder)
         return writer
 
     # --- reading ---------------------------------------------------------------------------------------------------
@@ -80,11 +83,32 @@ class LocalStore:
         """One committed state, for as long as the context lasts."""
         connection = self._connection()
         try:
-            with database.translated(self._folder), database.transaction(connection, write=False):
-                yield View(connection, self._load(connection))
+            with database.translated(self._folder):
+                state = self._pin(connection)
+                try:
+                    yield View(connection, state)
+                finally:
+                    connection.execute("ROLLBACK")
         finally:
             with self._lock:
                 self._idle.append(connection)
+
+    def _pin(self, connection: sqlite3.Connection) -> State:
+        """Begin to read one committed state. Segments may be replaced just then: that is a newer state, so again."""
+        generation = None
+        while True:
+            connection.execute("BEGIN")
+            try:
+                return self._load(connection)
+            except IndexDamaged:
+                latest = database.read_meta(connection)["generation"]
+                if latest == generation:
+                    raise
+                generation = latest
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("ROLLBACK")
 
     def _connection(self) -> sqlite3.Connection:
         with self._lock:
@@ -135,6 +159,15 @@ class LocalStore:
         """The vectors of passages that came after a generation."""
         with self.view() as view:
             yield from view.vector_changes(since)
+
+    def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
+        """Id and source of every document whose source begins with the prefix."""
+        with self.view() as view:
+            yield from view.documents_from(source_prefix)
+
+    def size_in_bytes(self) -> int:
+        """Bytes of everything it keeps, derived files included."""
+        return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
 
     # --- writing ---------------------------------------------------------------------------------------------------
 

@@ -88,22 +88,17 @@ class View:
         found = []
         for segment, mask in zip(self.state.segments, self._masks(where), strict=True):
             scores = segment.postings.scores(terms, len(segment))
-            if mask is not None:
-                scores[~mask] = 0
-            found += segment.best(scores, k, 0.0)
+            numbers = np.flatnonzero(scores > 0 if mask is None else (scores > 0) & mask)
+            found += segment.best(numbers, scores[numbers], k)
         return _first(found, k)
 
     def dense_search(self, vectors: NDArray[np.float32], k: int, where: Mapping[str, str]) -> list[list[Hit]]:
         """For each vector the k passages of the largest inner product, ties by passage id."""
         found: list[list[tuple[float, str]]] = [[] for _ in vectors]
         for segment, mask in zip(self.state.segments, self._masks(where), strict=True):
-            if not len(segment):
-                continue
-            products = (segment.vectors.astype(np.float32) @ vectors.T) * segment.scales[:, None]
-            if mask is not None:
-                products[~mask] = -np.inf
-            for number, own in enumerate(found):
-                own += segment.best(products[:, number], k, -np.inf)
+            if len(segment):
+                for own, (numbers, scores) in zip(found, segment.dense.search(vectors, k, mask), strict=True):
+                    own += segment.best(numbers, scores, k)
         return [_first(own, k) for own in found]
 
     def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
@@ -125,6 +120,11 @@ class View:
             query = f"SELECT id, content_hash FROM documents WHERE id IN ({rows.marks(some)})"
             found.update(self._connection.execute(query, some))
         return found
+
+    def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
+        """Id and source of every document whose source begins with the prefix."""
+        query = "SELECT id, source FROM documents WHERE source >= ? AND source < ? ORDER BY source, id"
+        yield from self._connection.execute(query, (source_prefix, source_prefix + "\U0010ffff"))
 
     def matching(self, where: Mapping[str, str]) -> list[str]:
         """The passages a filter lets through."""

@@ -5,24 +5,30 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from ...interfaces import EncodedDocument
+from ..derived_files import Files
 from . import rows
 from .changes import Change, Prepared
 from .database import read_meta, transaction, write_meta
 from .layout import SEGMENTS
+from .merging import merge_segments
 from .points import reach
-from .segment import make_segment
-from .segment_files import write_segment
+from .segment import Mask, Segment, make_segment
+from .segment_files import open_segment, write_segment
 
 FLUSH = 4096
-"""Passages without a segment before one is made."""
+"""Passages without a segment before one is made, and the most that are put into memory at once."""
 
 MERGE = 4
 """Segments of about one size before they are put together."""
+
+_DRAFT = "draft-"
 
 
 class Listed(NamedTuple):
@@ -32,6 +38,7 @@ class Listed(NamedTuple):
     first: int
     last: int
     passages: int
+    files: Files
 
 
 class Writer:
@@ -41,9 +48,18 @@ class Writer:
         self._connection = connection
         self._folder = folder
 
+    def begin(self) -> bool:
+        """Clear away what was never listed, and note that someone is writing; whether the last writer had closed."""
+        self.remove_unlisted()
+        clean = bool(read_meta(self._connection)["clean"])
+        write_meta(self._connection, clean=0)
+        return clean
+
+    # --- documents -------------------------------------------------------------------------------------------------
+
     def add(self, documents: Sequence[EncodedDocument]) -> None:
         """Add or replace documents, all or none; durable when it returns."""
-        # Encoded before the transaction begins, and the last of several with one id counts.
+        # Prepared before the transaction begins; of several with one id the last counts.
         prepared = [Prepared(document) for document in {d.document.id: d for d in documents}.values()]
         if not prepared:
             return
@@ -55,7 +71,8 @@ class Writer:
             change.finish()
             reach("documents written")
         reach("documents committed")
-        self.tidy()
+        if self._loose() >= FLUSH:
+            self.flush()
 
     def delete(self, document_ids: Iterable[str]) -> int:
         """Delete documents; how many there were."""
@@ -67,49 +84,73 @@ class Writer:
         reach("documents committed")
         return count
 
-    def tidy(self) -> None:
-        """Make a segment if many passages have none, and put small ones together where they pile up."""
-        if self._loose() >= FLUSH:
-            self.flush()
+    # --- segments --------------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
         """Make a segment of all passages that have none, then merge what has piled up."""
         if self._loose():
             first = self._covered() + 1
             (last,) = self._connection.execute("SELECT max(row) FROM passages").fetchone()
-            self._build(first, last, replaced=[])
-        while run := _pile(self._segments()):
-            self._build(run[0].first, run[-1].last, replaced=[segment.name for segment in run])
+            self.build(first, last, replaced=[])
+        while run := _pile(self.segments()):
+            self._merge(run)
 
     def compact(self) -> None:
         """One segment of everything that is alive, and a database without holes."""
         self.flush()
-        found = self._segments()
+        found = self.segments()
         (dead,) = self._connection.execute("SELECT count(*) FROM tombstones").fetchone()
         if found and (len(found) > 1 or dead):
-            self._build(found[0].first, found[-1].last, replaced=[segment.name for segment in found])
+            self._merge(found)
         self._connection.execute("VACUUM")
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.checkpoint()
 
-    def close(self) -> None:
-        """Leave nothing for readers to do in memory, and let go of the database."""
-        try:
-            self.flush()
-        finally:
-            self._connection.close()
+    def build(self, first: int, last: int, replaced: Sequence[str]) -> None:
+        """Make the segment of these rows from the database, in the place of others."""
+        pieces = list(_ranges(self._connection, first, last))
+        if len(pieces) > 1:
+            drafts = [self._draft(number, *piece) for number, piece in enumerate(pieces)]
+            self._put_together(drafts, [None] * len(drafts), first, last, replaced)
+        else:
+            name = self._next_name()
+            segment = make_segment(first, last, rows.sources(self._connection, first, last))
+            files = write_segment(segment, self._path(name))
+            self._list(Listed(name, first, last, len(segment), files), replaced)
 
-    def _build(self, first: int, last: int, replaced: Sequence[str]) -> None:
-        number = int(read_meta(self._connection)["next_segment"])
-        name = f"{number:08d}"
-        segment = make_segment(first, last, rows.sources(self._connection, first, last))
-        files = write_segment(segment, self._folder / SEGMENTS / name)
+    def _draft(self, number: int, first: int, last: int) -> Segment:
+        """A part of a segment that is too large to be made in memory. It is never listed, so a crash leaves nothing."""
+        folder = self._path(f"{_DRAFT}{number}")
+        files = write_segment(make_segment(first, last, rows.sources(self._connection, first, last)), folder)
+        return open_segment(folder, first, last, files)
+
+    def _merge(self, run: Sequence[Listed]) -> None:
+        opened = [open_segment(self._path(one.name), one.first, one.last, one.files) for one in run]
+        dead = np.array(
+            [row for (row,) in self._connection.execute("SELECT row FROM tombstones ORDER BY row")], np.int64
+        )
+        alive = [~segment.holding(dead) for segment in opened]
+        self._put_together(opened, alive, run[0].first, run[-1].last, [one.name for one in run])
+
+    def _put_together(
+        self, parts: Sequence[Segment], alive: Sequence[Mask | None], first: int, last: int, replaced: Sequence[str]
+    ) -> None:
+        name = self._next_name()
+        count, files = merge_segments(parts, alive, self._path(name))
+        self._list(Listed(name, first, last, count, files), replaced)
+
+    def _list(self, segment: Listed, replaced: Sequence[str]) -> None:
+        """Make a finished segment count, in the place of others: the one step that readers see."""
         with transaction(self._connection):
             self._connection.execute(f"DELETE FROM segments WHERE name IN ({rows.marks(replaced)})", replaced)
-            values = (name, first, last, len(segment), json.dumps(files))
-            self._connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?)", values)
-            self._connection.execute("DELETE FROM tombstones WHERE row BETWEEN ? AND ?", (first, last))
-            generation = int(read_meta(self._connection)["generation"])
-            write_meta(self._connection, next_segment=number + 1, generation=generation + 1)
+            if segment.passages:  # where nothing is alive there is nothing to search
+                values = (*segment[:4], json.dumps(segment.files))
+                self._connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?)", values)
+            # The new segment was made without them.
+            dead = (segment.first, segment.last)
+            self._connection.execute("DELETE FROM tombstones WHERE row BETWEEN ? AND ?", dead)
+            meta = read_meta(self._connection)
+            numbers = {"next_segment": int(segment.name) + 1, "generation": int(meta["generation"]) + 1}
+            write_meta(self._connection, **numbers)
             reach("segment listed")
         reach("segment committed")
         self.remove_unlisted()
@@ -117,14 +158,22 @@ class Writer:
 
     def remove_unlisted(self) -> None:
         """Remove segment folders that do not count; readers that still map their files keep them."""
-        listed = {segment.name for segment in self._segments()}
+        listed = {segment.name for segment in self.segments()}
         for folder in (self._folder / SEGMENTS).iterdir():
             if folder.name not in listed:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _segments(self) -> list[Listed]:
-        query = "SELECT name, first, last, passages FROM segments ORDER BY first"
-        return [Listed(*values) for values in self._connection.execute(query)]
+    def segments(self) -> list[Listed]:
+        """The live segments, in the order of their rows."""
+        query = "SELECT name, first, last, passages, files FROM segments ORDER BY first"
+        found = self._connection.execute(query).fetchall()
+        return [Listed(name, first, last, count, json.loads(files)) for name, first, last, count, files in found]
+
+    def _path(self, name: str) -> Path:
+        return self._folder / SEGMENTS / name
+
+    def _next_name(self) -> str:
+        return f"{int(read_meta(self._connection)['next_segment']):08d}"
 
     def _covered(self) -> int:
         (last,) = self._connection.execute("SELECT coalesce(max(last), 0) FROM segments").fetchone()
@@ -134,6 +183,31 @@ class Writer:
         query = "SELECT count(*) FROM passages WHERE row > ?"
         (count,) = self._connection.execute(query, (self._covered(),)).fetchone()
         return int(count)
+
+    # --- the database ----------------------------------------------------------------------------------------------
+
+    def checkpoint(self) -> None:
+        """Bring what is in the write-ahead log into the database file."""
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Leave nothing for readers to do in memory, and let go of the database."""
+        try:
+            self.flush()
+            write_meta(self._connection, clean=1)
+        finally:
+            self._connection.close()
+
+
+def _ranges(connection: sqlite3.Connection, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """The rows from first to last, cut so that no piece holds more than fits into memory."""
+    query = "SELECT row FROM passages WHERE row BETWEEN ? AND ? ORDER BY row"
+    begin = first
+    for number, (row,) in enumerate(connection.execute(query, (first, last)).fetchall()):
+        if number and number % FLUSH == 0:
+            yield begin, row - 1
+            begin = row
+    yield begin, last
 
 
 def _pile(segments: Sequence[Listed]) -> Sequence[Listed]:
@@ -149,7 +223,7 @@ def _pile(segments: Sequence[Listed]) -> Sequence[Listed]:
 
 
 def _tier(segment: Listed) -> int:
-    """Segments of one tier differ in size by less than the number that is merged."""
+    """Segments of one tier differ in size by less than the number that is merged; the smallest are all alike."""
     tier, size = 0, FLUSH
     while segment.passages > size:
         tier, size = tier + 1, size * MERGE

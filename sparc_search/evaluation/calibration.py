@@ -1,0 +1,65 @@
+"""Fit how sure an answer is: on questions whose answers are in an index, and on questions whose answers are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..records import Reply
+from ..search.confidence import Calibration, fit, rival_score
+from .open_domain import OpenQuestion
+
+RIGHT = 0.6
+"""An answer counts as right from this F1 on: its boundaries may be off by a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The best answer of one question: its score, its rival's, and whether it was right."""
+
+    score: float
+    rival: float | None
+    right: bool
+
+
+def observe(question: OpenQuestion, reply: Reply) -> Observation | None:
+    """What a reply teaches; None if it has no answer."""
+    if not reply.answers:
+        return None
+    rival = rival_score((answer.text, answer.score) for answer in reply.answers)
+    return Observation(reply.answers[0].score, rival, question.f1(reply.answers[0].text) >= RIGHT)
+
+
+def calibrate(seen: Sequence[Observation]) -> Calibration:
+    """The calibration that fits best."""
+    return fit([one.score for one in seen], [one.rival for one in seen], [one.right for one in seen])
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Answers whose confidence lies in a band, and how many of them were right."""
+
+    low: float
+    high: float
+    answers: int
+    mean_confidence: float
+    right: float
+
+
+def reliability(calibration: Calibration, seen: Iterable[Observation], bands: int = 10) -> list[Band]:
+    """The calibration curve: in each band, confidence said and accuracy found."""
+    found: list[list[tuple[float, bool]]] = [[] for _ in range(bands)]
+    for one in seen:
+        sure = calibration.confidence(one.score, one.rival)
+        found[min(int(sure * bands), bands - 1)].append((sure, one.right))
+    return [
+        Band(
+            number / bands,
+            (number + 1) / bands,
+            len(band),
+            round(sum(sure for sure, _ in band) / len(band), 4),
+            round(sum(right for _, right in band) / len(band), 4),
+        )
+        for number, band in enumerate(found)
+        if band
+    ]

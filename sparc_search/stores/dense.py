@@ -1,0 +1,149 @@
+"""Passage vectors in files beside a store that does not search vectors itself: derived from it, caught up with it.
+
+The local store keeps vectors in its own segments. A store on a server does not, so each machine that asks questions
+keeps this. Everything in the folder can be made again from the store, and what does not check out is.
+
+    manifest.json   format, whose vectors they are, up to which generation, and the files with sizes and sums
+    v12/            ids, vectors, scales, and the FAISS file if there are enough vectors to need one
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import IndexDamaged
+from ..interfaces import Hit, VectorSource
+from .derived_files import check_sizes, listed, map_array, replace_text, save_array, sync_all
+from .vector_index import Mask, VectorIndex, quantised, write_faiss
+
+FORMAT: Final = 1
+_MANIFEST: Final = "manifest.json"
+_FAISS: Final = "dense.faiss"
+_REWRITE: Final = 0.1
+"""New vectors, as a share of all, from which on the files are written anew when a writer closes."""
+
+
+def open_dense_store(location: Path, source: VectorSource, *, writable: bool) -> FaissStore:
+    """Vectors in FAISS files on this machine."""
+    store = FaissStore(Path(location), source.identity, writable=writable)
+    for change in source.vector_changes(store.generation):
+        store.add(change.passage_ids, change.vectors)
+        store.generation = change.generation
+    return store
+
+
+class FaissStore:
+    """One vector for each passage id; an id that is added again is replaced. Not for several threads that add."""
+
+    def __init__(self, location: Path, identity: str = "", *, writable: bool = True) -> None:
+        self._location = location
+        self._identity = identity
+        self._writable = writable
+        self.generation = 0
+        self._ids: list[str] = []
+        self._base = VectorIndex(np.zeros((0, 0), np.int8), np.zeros(0, np.float32), None)
+        self._stale: Mask = np.zeros(0, bool)
+        """Vectors of the base that were replaced."""
+        self._new: dict[str, NDArray[np.float32]] = {}
+        self._load()
+
+    def __len__(self) -> int:
+        return len(self._ids) - int(self._stale.sum()) + len(self._new)
+
+    def add(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Add vectors."""
+        known = self._numbers
+        for id, vector in zip(passage_ids, np.asarray(vectors, np.float32), strict=True):
+            self._new[id] = vector
+            if id in known:
+                self._stale[known[id]] = True
+
+    def search(self, vectors: NDArray[np.float32], k: int, allowed: Iterable[str] | None) -> list[list[Hit]]:
+        """For each vector the k passages of the largest inner product, ties by passage id."""
+        chosen = None if allowed is None else set(allowed)
+        found: list[list[Hit]] = [[] for _ in vectors]
+        for ids, index, mask in self._parts(chosen):
+            for hits, (numbers, scores) in zip(found, index.search(vectors, k, mask), strict=True):
+                hits += [Hit(ids[n], s) for n, s in zip(numbers.tolist(), scores.tolist(), strict=True)]
+        return [sorted(hits, key=lambda hit: (-hit.score, hit.passage_id))[:k] for hits in found]
+
+    def _parts(self, chosen: set[str] | None) -> Iterable[tuple[list[str], VectorIndex, Mask | None]]:
+        if self._ids:
+            fresh = ~self._stale if chosen is None else ~self._stale & self._mask(self._ids, chosen)
+            yield self._ids, self._base, None if fresh.all() else fresh
+        if self._new:
+            ids = list(self._new)
+            vectors, scales = quantised(np.stack(list(self._new.values())))
+            yield ids, VectorIndex(vectors, scales, None), None if chosen is None else self._mask(ids, chosen)
+
+    @staticmethod
+    def _mask(ids: Sequence[str], chosen: set[str]) -> Mask:
+        return np.fromiter((id in chosen for id in ids), bool, len(ids))
+
+    @property
+    def _numbers(self) -> dict[str, int]:
+        return {id: number for number, id in enumerate(self._ids)}
+
+    def close(self) -> None:
+        """Write what is still to be written and let go of files."""
+        if self._writable and len(self._new) > _REWRITE * len(self._ids):
+            self.save()
+
+    def save(self) -> None:
+        """Write everything anew; the old files go when the new ones are in place."""
+        vectors, scales = self._all()
+        folder = self._location / f"v{self.generation}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        blob = json.dumps(self._ids, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        (folder / "ids.json").write_bytes(blob)
+        save_array(folder, "vectors", vectors)
+        save_array(folder, "scales", scales)
+        written = write_faiss(vectors, scales, folder / _FAISS)
+        files = listed(folder)
+        sync_all(folder)
+        manifest = {"format": FORMAT, "identity": self._identity, "generation": self.generation}
+        replace_text(self._location / _MANIFEST, json.dumps({**manifest, "folder": folder.name, "files": files}))
+        for other in self._location.glob("v*"):
+            if other != folder:
+                shutil.rmtree(other, ignore_errors=True)
+        self._base = VectorIndex(vectors, scales, folder / _FAISS if written else None)
+
+    def _all(self) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+        """Put old and new together, by id."""
+        kept = np.flatnonzero(~self._stale)
+        ids = [self._ids[number] for number in kept.tolist()] + list(self._new)
+        new = (
+            np.stack(list(self._new.values())) if self._new else np.zeros((0, self._base.vectors.shape[1]), np.float32)
+        )
+        vectors, scales = quantised(new)
+        if len(kept):
+            vectors = np.concatenate([self._base.vectors[kept], vectors])
+            scales = np.concatenate([self._base.scales[kept], scales])
+        order = sorted(range(len(ids)), key=ids.__getitem__)
+        self._ids, self._new, self._stale = [ids[number] for number in order], {}, np.zeros(len(ids), bool)
+        return vectors[order], scales[order]
+
+    def _load(self) -> None:
+        """Open the files, if they are this store's and whole; otherwise begin with nothing."""
+        try:
+            manifest: dict[str, Any] = json.loads((self._location / _MANIFEST).read_text(encoding="utf-8"))
+            if manifest["format"] != FORMAT or manifest["identity"] != self._identity:
+                return
+            folder = self._location / manifest["folder"]
+            check_sizes(folder, manifest["files"])
+            ids = json.loads((folder / "ids.json").read_bytes().decode("utf-8", "surrogatepass"))
+            vectors, scales = map_array(folder, "vectors"), map_array(folder, "scales")
+        except (OSError, ValueError, KeyError, TypeError, IndexDamaged):
+            return
+        if len(ids) == len(vectors) == len(scales):
+            self._ids, self._stale = ids, np.zeros(len(ids), bool)
+            self._base = VectorIndex(vectors, scales, folder / _FAISS if _FAISS in manifest["files"] else None)
+            self.generation = manifest["generation"]

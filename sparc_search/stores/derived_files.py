@@ -1,0 +1,99 @@
+"""Files that are derived from a store: mapped arrays, sums, and making them safe from a power cut."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import IndexDamaged
+
+Files = dict[str, tuple[int, str]]
+"""file name -> size in bytes, sha256"""
+
+_SMALL = 1 << 12
+
+
+def save_array(folder: Path, name: str, array: NDArray[Any]) -> None:
+    """Write an array as a file of its own."""
+    np.save(folder / f"{name}.npy", array, allow_pickle=False)
+
+
+def map_array(folder: Path, name: str) -> NDArray[Any]:
+    """Map an array's file; a small one is read."""
+    path = folder / f"{name}.npy"
+    try:
+        if path.stat().st_size <= _SMALL:  # an empty array cannot be mapped
+            array: NDArray[Any] = np.load(path, allow_pickle=False)
+            return array
+        # A plain array over the mapping: `memmap` is slow to slice.
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except FileNotFoundError:
+        raise damaged(path, "is missing") from None
+    except (ValueError, EOFError) as error:
+        raise damaged(path, "does not begin as it should") from error
+
+
+def listed(folder: Path) -> Files:
+    """Every file of a folder with size and sum."""
+    return {path.name: (path.stat().st_size, checksum(path)) for path in sorted(folder.iterdir())}
+
+
+def check_sizes(folder: Path, files: Mapping[str, tuple[int, str]]) -> None:
+    """`IndexDamaged` if a file is missing or has another size: quick, done at every opening."""
+    for name, (size, _) in files.items():
+        path = folder / name
+        if not path.is_file():
+            raise damaged(path, "is missing")
+        if path.stat().st_size != size:
+            raise damaged(path, "has another size than it was written with")
+
+
+def check_sums(folder: Path, files: Mapping[str, tuple[int, str]]) -> None:
+    """`IndexDamaged` if the bytes of a file have changed: reads everything."""
+    check_sizes(folder, files)
+    for name, (_, wanted) in files.items():
+        if checksum(folder / name) != wanted:
+            raise damaged(folder / name, "has changed bytes")
+
+
+def checksum(path: Path) -> str:
+    """sha256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sync_all(folder: Path) -> None:
+    """Make the files of a new folder, and the folder itself, safe from a power cut."""
+    for path in folder.iterdir():
+        sync(path)
+    sync(folder)
+    sync(folder.parent)
+
+
+def sync(path: Path) -> None:
+    """Make a file's bytes, or a folder's entries, safe from a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Put a new small file in the place of the old one, in one step."""
+    draft = path.with_name(path.name + ".new")
+    draft.write_text(text, encoding="utf-8")
+    sync(draft)
+    os.replace(draft, path)
+    sync(path.parent)
+
+
+def damaged(path: Path, how: str) -> IndexDamaged:
+    """The error for a derived file that is not what it was."""
+    return IndexDamaged(f"{path} {how}", "`sparc-search index verify --repair` makes it again from the database")

@@ -1,0 +1,182 @@
+"""Nearest passage vectors by inner product: FAISS proposes, the stored int8 vectors decide.
+
+Few vectors are compared one by one with numpy. More are scanned by FAISS at 8 bits, and from `FLAT_BELOW` on only the
+lists around the question are (IVF), as many as a measurement at building time says are needed. What FAISS proposes is
+scored again from the int8 vectors, so its own rounding decides nothing but who is looked at.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import IndexDamaged
+
+PLAIN_BELOW: Final = 2_048
+"""Up to here numpy alone is as fast, and FAISS need not be loaded."""
+
+FLAT_BELOW: Final = 50_000
+"""Up to here every vector is compared."""
+
+RECALL: Final = 0.99
+"""Share of the true neighbours that IVF must find among its first `_DEPTH`, measured on vectors of the index."""
+
+_DEPTH: Final = 50
+_SAMPLE: Final = 200
+_TRAINING: Final = 40
+"""Vectors for each list when the lists are found."""
+
+Vectors = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+Found = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+class VectorIndex:
+    """int8 vectors with a scale each, and the FAISS file over them if there are enough to need one."""
+
+    def __init__(self, vectors: NDArray[np.int8], scales: NDArray[np.float32], faiss_file: Path | None) -> None:
+        self.vectors = vectors
+        self.scales = scales
+        self._file = faiss_file
+        self._lock = threading.Lock()
+        self._opened: Any = None
+        self._copied: Any = None
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def search(self, queries: Vectors, k: int, mask: Mask | None) -> list[Found]:
+        """For each query the vectors that may be among the first k, by number, and their inner products."""
+        allowed = len(self) if mask is None else int(mask.sum())
+        # A narrow filter leaves few to compare, and lists might hold none of them.
+        if self._file is None or allowed <= max(PLAIN_BELOW, 2 * k):
+            candidates = [np.arange(len(self)) if mask is None else np.flatnonzero(mask)] * len(queries)
+        else:
+            candidates = self._propose(queries, min(2 * k + 16, allowed), mask)
+        return [self._score(query, some) for query, some in zip(queries, candidates, strict=True)]
+
+    def _score(self, query: Vectors, candidates: NDArray[np.int64]) -> Found:
+        stored = self.vectors if len(candidates) == len(self) else self.vectors[candidates]
+        # No BLAS: its result for one row may depend on how many rows there are.
+        products = np.einsum("ij,j->i", stored.astype(np.float32), query).astype(np.float64)
+        return candidates, products * self.scales[candidates]
+
+    def _propose(self, queries: Vectors, k: int, mask: Mask | None) -> list[NDArray[np.int64]]:
+        import faiss
+
+        index = self._open() if mask is None else self._on_cpu()
+        parameters = _parameters(faiss, index, mask)
+        _, found = index.search(np.ascontiguousarray(queries, np.float32), k, params=parameters)
+        return [np.sort(row[row >= 0]) for row in found]  # FAISS fills up with -1
+
+    def _open(self) -> Any:
+        """The index, on GPUs where there are some and it has lists: a GPU neither filters nor scans at 8 bits."""
+        import faiss
+
+        index = self._on_cpu()
+        if not faiss.get_num_gpus() or not isinstance(index, faiss.IndexIVF):
+            return index
+        with self._lock:
+            if self._copied is None:
+                self._copied = faiss.index_cpu_to_all_gpus(faiss.read_index(str(self._file)))
+        return self._copied
+
+    def _on_cpu(self) -> Any:
+        with self._lock:
+            if self._opened is None:
+                self._opened = _read(self._file)
+        return self._opened
+
+
+def _parameters(faiss: Any, index: Any, mask: Mask | None) -> Any:
+    if mask is None:
+        return None
+    selector = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
+    if isinstance(index, faiss.IndexIVF):
+        return faiss.SearchParametersIVF(sel=selector, nprobe=index.nprobe)
+    return faiss.SearchParameters(sel=selector)
+
+
+def _read(path: Path | None) -> Any:
+    import faiss
+
+    try:
+        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+    except RuntimeError as error:
+        raise IndexDamaged(
+            f"{path} cannot be read: {error}", "`sparc-search index verify --repair` makes it again"
+        ) from error
+
+
+def write_faiss(vectors: NDArray[np.int8], scales: NDArray[np.float32], path: Path) -> bool:
+    """Write the FAISS file over these vectors; nothing, and False, if they are too few to need one."""
+    if len(vectors) <= PLAIN_BELOW or not vectors.shape[1]:
+        return False
+    import faiss
+
+    index = _flat(faiss, vectors, scales) if len(vectors) < FLAT_BELOW else _ivf(faiss, vectors, scales)
+    faiss.write_index(index, str(path))
+    return True
+
+
+def _flat(faiss: Any, vectors: NDArray[np.int8], scales: NDArray[np.float32]) -> Any:
+    index = faiss.IndexScalarQuantizer(vectors.shape[1], faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
+    index.train(_some(vectors, scales, FLAT_BELOW))
+    _fill(index, vectors, scales)
+    return index
+
+
+def _ivf(faiss: Any, vectors: NDArray[np.int8], scales: NDArray[np.float32]) -> Any:
+    size, dimensions = vectors.shape
+    lists = 1 << round(np.log2(4 * np.sqrt(size)))
+    centres = faiss.IndexFlatIP(dimensions)
+    kind, metric = faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+    index = faiss.IndexIVFScalarQuantizer(centres, dimensions, lists, kind, metric, False)
+    index.cp.seed, index.cp.niter, index.cp.spherical = 45, 10, True
+    index.train(_some(vectors, scales, lists * _TRAINING))
+    _fill(index, vectors, scales)
+    index.nprobe = _probes(index, vectors, scales, lists)
+    return index
+
+
+def _probes(index: Any, vectors: NDArray[np.int8], scales: NDArray[np.float32], lists: int) -> int:
+    """How many lists must be looked into, by trying: questions are stored vectors, blurred."""
+    rng = np.random.default_rng(45)
+    queries = _some(vectors, scales, _SAMPLE)
+    noise = rng.normal(size=queries.shape) * (np.linalg.norm(queries, axis=1, keepdims=True) / queries.shape[1] ** 0.5)
+    queries = (queries + 0.5 * noise).astype(np.float32)
+    index.nprobe = lists
+    _, wanted = index.search(queries, _DEPTH)
+    index.nprobe = 1
+    while index.nprobe < lists:
+        _, found = index.search(queries, _DEPTH)
+        recall = np.mean([len(np.intersect1d(a, b)) / len(a) for a, b in zip(wanted, found, strict=True)])
+        if recall >= RECALL:
+            break
+        index.nprobe = min(index.nprobe * 2, lists)
+    return int(index.nprobe)
+
+
+def _some(vectors: NDArray[np.int8], scales: NDArray[np.float32], count: int) -> Vectors:
+    """At most so many of the vectors, evenly spread, as floats."""
+    numbers = np.linspace(0, len(vectors) - 1, min(count, len(vectors))).astype(np.int64)
+    return vectors[numbers].astype(np.float32) * scales[numbers, None]
+
+
+def _fill(index: Any, vectors: NDArray[np.int8], scales: NDArray[np.float32], step: int = 16_384) -> None:
+    for begin in range(0, len(vectors), step):
+        part = slice(begin, begin + step)
+        index.add(vectors[part].astype(np.float32) * scales[part, None])
+
+
+def quantised(vectors: Sequence[Vectors] | Vectors) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Vectors as int8 with a scale each; those that once were int8 come back as they were."""
+    exact = np.asarray(vectors, np.float32)
+    scales = np.abs(exact).max(axis=1, initial=0.0) / 127
+    safe = np.where(scales > 0, scales, 1)
+    return np.rint(exact / safe[:, None]).astype(np.int8), scales.astype(np.float32)

@@ -1,0 +1,11 @@
+"""Training tests run on one thread: tiny matrices are slower on many, and sums keep their order."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
