@@ -197,11 +197,12 @@ def training_settings(options: dict[str, Any], passages: list[TrainingPassage]) 
         raise UsageError("--steps and --epochs exclude each other")
     per_epoch = sum(min(1.0, passage.weight) for passage in passages) / options["passages"] / options["accumulate"]
     steps = options["steps"] or max(1, round((options["epochs"] or 3) * per_epoch))
-    names = "rate head_rate warm_up cool_down accumulate seed evaluate_every checkpoint_every patience threads mixed_precision"
+    names = "rate head_rate warm_up cool_down accumulate seed evaluate_every checkpoint_every patience threads"
     return TrainingSettings(
         steps=steps,
         batch=BatchShape(options["passages"], questions_per_passage=options["questions"]),
         losses=LossWeights(flops=options["sparsity"]),
+        mixed_precision=options["mixed_precision"],
         **{name: options[name] for name in names.split()},
     )
 
@@ -272,4 +273,7 @@ def summary(record: dict[str, Any], out: Path) -> str:
     """What a person wants to know at the end."""
     held_out = record["held_out"] or {}
     measures = ", ".join(f"{name} {value:.3f}" for name, value in held_out.items())
-    return f"{record['steps']} steps · {measures or 'nothing held out'}\nThe model is in {out}: sparc-search evaluate squad DEV.json --model {out}"
+    return (
+        f"{record['steps']} steps · {measures or 'nothing held out'}\n"
+        f"The model is in {out}: sparc-search evaluate squad DEV.json --model {out}"
+    )

@@ -1,6 +1,6 @@
 """Ways to run the same model on a CPU, side by side: accuracy, size, speed, and whether neighbours change a result.
 
-    python tools/bench_encoders.py MODEL_FOLDER HELD_OUT.json [PARAGRAPHS]
+    python -m tools.bench_encoders MODEL_FOLDER HELD_OUT.json [PARAGRAPHS]
 
 HELD_OUT is a SQuAD-format file of articles the model was not trained on.
 """
@@ -17,7 +17,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from benchmark_page import table, write_section
 
 from sparc_search.cli.terminal import note, result
 from sparc_search.evaluation.closed import Paragraph, evaluate_closed, read_paragraphs, summarise
@@ -25,6 +24,7 @@ from sparc_search.model import encoder_onnx, encoder_torch
 from sparc_search.model.encoding import NetworkEncoder
 from sparc_search.model.export import PRECISIONS, export
 from sparc_search.records import Passage
+from tools.benchmark_page import table, write_section
 
 NAMES = {
     "fp32": "onnx, fp32",
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
                 rows.append(measured("onnx, computed in int8, one text at a time", alone, paragraphs, size))
     headers = ["encoder", "file MB", "EM", "F1", "tokens/s in bulk", "ms for one question", "change by neighbours"]
     body = table(headers, rows) + f"\n\n{sum(len(p.questions) for p in paragraphs):,} held-out questions, closed."
-    write_section("encoders", "Encoders", "python tools/bench_encoders.py MODEL HELD_OUT.json", body)
+    write_section("encoders", "Encoders", "python -m tools.bench_encoders MODEL HELD_OUT.json", body)
     result(body)
     return 0
 

@@ -1,6 +1,6 @@
 """Training batches, side by side in one run: one (question, passage) pair a row against our way.
 
-    python tools/bench_training.py BASE_FOLDER TRAIN.json [STEPS]
+    python -m tools.bench_training BASE_FOLDER TRAIN.json [STEPS]
 
 Ours encodes a passage once for all its questions and packs passages and questions without padding.
 """
@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
-from benchmark_page import table, write_section
 
 from sparc_search.cli.terminal import result
 from sparc_search.model.network import SparcNetwork
@@ -24,6 +23,7 @@ from sparc_search.training.negatives import inverse_document_frequency, lexical_
 from sparc_search.training.objective import LossWeights, step_loss
 from sparc_search.training.squad_data import TrainingPassage, passages_of, read_squad
 from sparc_search.training.start import start_model
+from tools.benchmark_page import table, write_section
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     slow = speeds["one pair a row"]
     rows = [(name, f"{value:.1f}", f"{value / slow:.1f}") for name, value in speeds.items()]
     body = table(["batches", "questions/s", "ratio"], rows)
-    write_section("batches", "Training batches", "python tools/bench_training.py BASE TRAIN.json", body)
+    write_section("batches", "Training batches", "python -m tools.bench_training BASE TRAIN.json", body)
     result(body)
     return 0
 
@@ -79,7 +79,7 @@ def speed(network: SparcNetwork, some: Sequence[Batch], idf: torch.Tensor) -> fl
     for number, batch in enumerate(some):
         began = time.perf_counter()
         losses, _ = step_loss(network, batch, LossWeights(), idf, number)
-        losses.total.backward()  # type: ignore[no-untyped-call]
+        losses.total.backward()
         for parameter in trainable(network).values():
             parameter.grad = None
         if number:

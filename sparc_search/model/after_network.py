@@ -89,7 +89,7 @@ class AfterNetwork:
             lex_impacts,
         )
         lex = {self._name((token,)): value for token, value in zip(lex_ids.tolist(), lex_impacts.tolist(), strict=True)}
-        features = {side: self._bounds(block.token_ids, sides[side]) for side in SIDES}
+        features = {str(side): self._bounds(block.token_ids, sides[side]) for side in SIDES}
         return EncodedPassage(passage, block, {**features, "lex": lex})
 
     def question(self, text: str, pieces: Pieces, arrays: QuestionArrays) -> EncodedQuestion:

@@ -127,4 +127,5 @@ def passage_arrays(outputs: Outputs, row: int, length: int, names: Sequence[str]
 def question_arrays(outputs: Outputs, row: int, length: int, names: Sequence[str]) -> QuestionArrays:
     """One question out of a batch: the [CLS] row of each attention is its n-gram weights."""
     weights = {name: outputs[f"question_{name}"][row, 1 : length + 1] for name in names}
-    return QuestionArrays(*(outputs[name][row] for name in QUESTION_OUTPUTS), weights)
+    start, end, pooled = (outputs[name][row] for name in QUESTION_OUTPUTS)
+    return QuestionArrays(start, end, pooled, weights)

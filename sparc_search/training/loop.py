@@ -153,7 +153,7 @@ class Training:
             with self.precision():
                 seed = self.settings.seed + self.step * len(steps) + number
                 losses, vectors = step_loss(self.network, batch, self.settings.losses, self.idf, seed)
-            (losses.total / len(steps)).backward()  # type: ignore[no-untyped-call]
+            (losses.total / len(steps)).backward()
             self.remember(batch.question_numbers, vectors)
             examples += len(batch.owner)
             tokens += int(batch.passage_mask.sum() + batch.question_mask.sum())
@@ -181,7 +181,7 @@ class Training:
     def evaluate(self) -> Measures:
         """Measure the averaged weights on the held-out articles and remember the best."""
         with self.average.in_place(self.network):
-            measures = measure(self.network, self.held_out, self.special)
+            measures: Measures = measure(self.network, self.held_out, self.special)
         self.stale = 0 if self.best is None or measures["f1"] > self.best["f1"] else self.stale + 1
         if self.stale == 0:
             self.best = measures
@@ -246,7 +246,7 @@ class Training:
 
 def freeze_word_embeddings(network: SparcNetwork) -> None:
     """The paper does not fine-tune word embeddings; they are a third of a small model."""
-    network.body.get_input_embeddings().weight.requires_grad_(False)  # type: ignore[operator]
+    network.body.get_input_embeddings().weight.requires_grad_(False)
 
 
 def make_optimiser(network: SparcNetwork, settings: TrainingSettings) -> torch.optim.AdamW:

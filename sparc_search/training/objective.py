@@ -80,7 +80,7 @@ def with_sparse(dense: Logits, sparse: SparseLogits, margin: Tensor) -> Logits:
 
 
 def noisy_margin(batch: Batch, weights: LossWeights, idf: Tensor, seed: int) -> Tensor:
-    """The lexical margin of the negatives, partly by chance: (Q, P). Seeded by step, so a resumed run draws the same."""
+    """The lexical margin of the negatives, partly by chance: (Q, P). Seeded by step: a resumed run draws the same."""
     margin = lexical_margin(batch.passage_ids, batch.question_ids, batch.question_mask, idf, batch.owner)
     chance = torch.rand(margin.shape, generator=torch.Generator().manual_seed(seed)).to(margin.device)
     return weights.lexical_margin * margin * (1 - weights.margin_noise * chance)

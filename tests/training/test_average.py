@@ -10,11 +10,14 @@ from sparc_search.training.average import WeightAverage, copy_into, trainable
 from sparc_search.training.schedule import Schedule
 
 
-def network() -> nn.Module:
-    """Three parameters of one shape whose names do not come in their order, and a frozen one."""
-    module = nn.ParameterDict({name: nn.Parameter(torch.full((2,), value)) for name, value in (("z", 1.0), ("a", 2.0))})
-    module["frozen"] = nn.Parameter(torch.zeros(2), requires_grad=False)
-    return module
+class Three(nn.Module):
+    """Two parameters of one shape whose names do not come in the order of the alphabet, and a frozen one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.z = nn.Parameter(torch.full((2,), 1.0))
+        self.a = nn.Parameter(torch.full((2,), 2.0))
+        self.frozen = nn.Parameter(torch.zeros(2), requires_grad=False)
 
 
 def values(module: nn.Module) -> dict[str, float]:
@@ -22,7 +25,7 @@ def values(module: nn.Module) -> dict[str, float]:
 
 
 def test_young_it_forgets_fast_and_old_it_keeps() -> None:
-    module = network()
+    module = Three()
     average = WeightAverage(module, decay=0.5)
     copy_into(module, {"z": torch.full((2,), 11.0), "a": torch.full((2,), 22.0)})
     average.update(module, 0)
@@ -33,7 +36,7 @@ def test_young_it_forgets_fast_and_old_it_keeps() -> None:
 
 
 def test_values_from_a_file_come_in_any_order() -> None:
-    module = network()
+    module = Three()
     average = WeightAverage(module, decay=0.5)
     average.values = {"a": torch.full((2,), 200.0), "z": torch.full((2,), 100.0)}  # files are sorted by name
     average.update(module, 1000)
@@ -41,7 +44,7 @@ def test_values_from_a_file_come_in_any_order() -> None:
 
 
 def test_in_place_for_a_while() -> None:
-    module = network()
+    module = Three()
     average = WeightAverage(module, decay=0.5)
     copy_into(module, {"z": torch.zeros(2), "a": torch.zeros(2)})
     with average.in_place(module):

@@ -36,7 +36,7 @@ class Postings:
         total = np.zeros(count)
         for feature, weight in self.find(query):
             entries = slice(self.offsets[feature], self.offsets[feature + 1])
-            total[self.rows[entries]] += unshorten(self.values[entries]) * weight
+            total[self.rows[entries]] += np.multiply(unshorten(self.values[entries]), weight, dtype=np.float64)
         return total
 
     def find(self, query: Sequence[tuple[tuple[int, int], float]]) -> Iterable[tuple[int, float]]:

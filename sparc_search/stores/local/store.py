@@ -60,20 +60,22 @@ class LocalStore:
         self._lock = threading.Lock()  # guards the state and the idle connections
         self._writing = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
-        first = database.connect(self._folder, writable=False)
-        self._idle.append(first)
-        meta = database.read_meta(first)
+        with database.opened(self._folder, writable=False) as connection:
+            meta = database.read_meta(connection)
         self.encoder, self.identity = str(meta["encoder"]), str(meta["identity"])
         if encoder and encoder != self.encoder:
-            first.close()
             raise _other_model(location, self.encoder, encoder)
         self._writer = self._open_writer() if held else None
 
     def _open_writer(self) -> Writer:
-        writer = Writer(database.connect(self._folder, writable=True), self._folder)
         layout.remove_others(self.location)
-        if not writer.begin():
-            repair(writer, self._folder)
+        writer = Writer(database.connect(self._folder, writable=True), self._folder)
+        try:
+            if not writer.begin():
+                repair(writer, self._folder)
+        except BaseException:
+            writer.abandon()
+            raise
         return writer
 
     # --- reading ---------------------------------------------------------------------------------------------------
@@ -95,20 +97,17 @@ class LocalStore:
 
     def _pin(self, connection: sqlite3.Connection) -> State:
         """Begin to read one committed state. Segments may be replaced just then: that is a newer state, so again."""
-        generation = None
+        tried = None
         while True:
             connection.execute("BEGIN")
             try:
                 return self._load(connection)
-            except IndexDamaged:
-                latest = database.read_meta(connection)["generation"]
-                if latest == generation:
-                    raise
-                generation = latest
-            except BaseException:
+            except BaseException as error:
+                generation = database.read_meta(connection)["generation"]
                 connection.execute("ROLLBACK")
-                raise
-            connection.execute("ROLLBACK")
+                if not isinstance(error, IndexDamaged) or generation == tried:
+                    raise
+                tried = generation
 
     def _connection(self) -> sqlite3.Connection:
         with self._lock:

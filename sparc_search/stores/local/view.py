@@ -52,7 +52,8 @@ def load_state(connection: sqlite3.Connection, folder: Path, old: State | None) 
         known = old.listed.get(name) if old else None
         listed[name] = known or open_segment(folder / SEGMENTS / name, first, last, json.loads(files))
     covered = max((segment.last for segment in listed.values()), default=0)
-    loose = _loose(connection, covered, old.loose if old else ())
+    older = old.loose if old and old.generation < facts["generation"] else ()  # a newer state has rows unknown here
+    loose = _loose(connection, covered, older)
     dead = np.array([row for (row,) in connection.execute("SELECT row FROM tombstones ORDER BY row")], np.int64)
     alive = tuple(_alive(segment, dead) for segment in (*listed.values(), *loose))
     return State(facts["generation"], facts["passages"], listed, loose, alive)

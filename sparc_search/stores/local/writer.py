@@ -196,7 +196,11 @@ class Writer:
             self.flush()
             write_meta(self._connection, clean=1)
         finally:
-            self._connection.close()
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the database as it is."""
+        self._connection.close()
 
 
 def _ranges(connection: sqlite3.Connection, first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from sparc_search.loaders.sentences import sentence_ends
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One two. Three four! Five? Six", ["One two.", "Three four!", "Five?"]),
+        ('He said "Go." She went. ', ['He said "Go."', "She went."]),
+        ("Dr. Smith met J. R. Jones at 5 p.m. in St. Louis. They ate. ", None),
+        ("The U.S. Army of the U.K. did. It was 3.14 at v. low. End. ", None),
+        ("Wait... what? Yes. ", ["Wait...", "what?", "Yes."]),
+        ("今日は。明日！", ["今日は。", "明日！"]),
+        ("no end", []),
+        ("", []),
+    ],
+)
+def test_ends(text: str, sentences: list[str] | None) -> None:
+    starts = [0, *sentence_ends(text)]
+    found = [text[start:end].strip() for start, end in zip(starts, starts[1:], strict=False)]
+    if sentences is None:
+        assert found[-1] in ("They ate.", "End.")
+        assert len(found) <= 3
+    else:
+        assert found == sentences

@@ -1,0 +1,473 @@
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_corpus import DOCUMENTS, encode_all, encoded, plain
+
+from sparc_search.errors import DiskFull, IndexDamaged, IndexFailure, IndexLocked, IndexMismatch, IndexNotFound, UsageError
+from sparc_search.interfaces import (
+    DenseSearch,
+    Encoder,
+    Hit,
+    Matching,
+    Pinning,
+    Sized,
+    SourceCatalogue,
+    Store,
+    StoreOpener,
+    VectorSource,
+)
+from sparc_search.records import Document, EncodedPassage, Features, Section
+from sparc_search.stores.local import LocalStore, open_store, writer
+
+
+@pytest.fixture
+def store(tmp_path: Path, toy_encoder: Encoder) -> Iterator[LocalStore]:
+    with open_store(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
+        store.add(encode_all(DOCUMENTS, toy_encoder))
+        yield store
+
+
+@pytest.fixture
+def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments after every few passages, merges after every few segments."""
+    monkeypatch.setattr(writer, "FLUSH", 3)
+    monkeypatch.setattr(writer, "MERGE", 3)
+
+
+def words(count: int, seed: int = 0) -> list[Document]:
+    rng = np.random.default_rng(seed)
+    vocabulary = ["red", "green", "blue", "North", "South", "1901", "1902", "climbing", "sea", "lake"]
+    texts = [" ".join(rng.choice(vocabulary, rng.integers(1, 9))) + "." for _ in range(count)]
+    return [
+        Document(f"d{seed}-{n:03d}", text, source=f"s/{n % 3}/f{n}", metadata={"group": str(n % 4)})
+        for n, text in enumerate(texts)
+    ]
+
+
+def all_passages(documents: list[Document], encoder: Encoder) -> list[EncodedPassage]:
+    return [passage for one in encode_all(documents, encoder) for passage in one.passages]
+
+
+def best(passages: list[EncodedPassage], query: Features, k: int) -> list[Hit]:
+    """What `sparse_search` must give, computed as the definition says."""
+    hits = []
+    for passage in passages:
+        score = 0.0
+        for field, weights in sorted(query.items()):
+            for name, weight in sorted(weights.items()):
+                score += weight * passage.features.get(field, {}).get(name, 0.0)
+        if score > 0:
+            hits.append(Hit(passage.passage.id, score))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.passage_id))[:k]
+
+
+def nearest(passages: list[EncodedPassage], vector: Any, k: int) -> list[str]:
+    scored = [
+        (-float(np.dot(p.block.passage_vector.astype(np.float32), vector) * np.float32(p.block.passage_scale)), p)
+        for p in passages
+    ]
+    return [p.passage.id for _, p in sorted(scored, key=lambda pair: (round(pair[0], 5), pair[1].passage.id))][:k]
+
+
+QUERY: Features = {
+    "start": {"climb": 1.0, "red": 0.5, "red green": 0.25, "nowhere": 3.0},
+    "end": {"sea": 0.75},
+    "lex": {"lake": 0.3, "1901": 0.2, "red": 0.1, ".": 0.05},
+}
+
+
+def test_it_is_what_the_plugin_points_ask_for(store: LocalStore) -> None:
+    for protocol in (Store, Pinning, DenseSearch, VectorSource, Matching, SourceCatalogue, Sized):
+        assert isinstance(store, protocol)
+    opener: StoreOpener = open_store
+    assert opener is open_store
+
+
+def test_passages_come_back_as_they_went_in(tmp_path: Path, store: LocalStore, toy_encoder: Encoder) -> None:
+    document = Document("odd", "Grüße aus Köln 1999.", "Titel", "a/b", {"k": "v", "leer": ""}, (Section(0, "H", 3),))
+    one = encoded(document, toy_encoder)
+    passage = replace(one.passages[0].passage, page=7, joints=(5, 9), title="Titel > H", metadata={"other": "1"})
+    store.add([replace(one, passages=(replace(one.passages[0], passage=passage),))])
+    (stored,) = store.fetch(["odd/0"])
+    assert stored.passage == passage
+    assert np.array_equal(stored.block.start.vectors, one.passages[0].block.start.vectors)
+
+
+def test_fetch_keeps_the_order_and_leaves_out_what_is_gone(store: LocalStore) -> None:
+    ids = ["seas/0", "nowhere", "alps/1", "alps/0"]
+    assert [one.passage.id for one in store.fetch(ids)] == ["seas/0", "alps/1", "alps/0"]
+    assert store.fetch([]) == []
+    assert len(store.fetch([f"no-{n}" for n in range(2000)] + ["alps/0"])) == 1
+
+
+@pytest.mark.parametrize("k", [1, 3, 7, 1000])
+@pytest.mark.usefixtures("small_segments")
+def test_searches_equal_the_definition(tmp_path: Path, toy_encoder: Encoder, k: int) -> None:
+    documents = words(40)
+    passages = all_passages(documents, toy_encoder)
+    (question,) = toy_encoder.encode_questions(["Which red sea is north?"])
+    with open_store(tmp_path / "i", toy_encoder.fingerprint, writable=True) as store:
+        for begin in range(0, 40, 7):
+            store.add(encode_all(documents[begin : begin + 7], toy_encoder))
+        for _ in range(2):
+            found = store.sparse_search(QUERY, k, {})
+            assert found == best(passages, QUERY, k)
+            (near,) = store.dense_search(question.passage_vector[None], k, {})
+            assert [hit.passage_id for hit in near] == nearest(passages, question.passage_vector, k)
+            store.compact()
+
+
+@pytest.mark.usefixtures("small_segments")
+def test_filters_apply_before_the_cut(tmp_path: Path, toy_encoder: Encoder) -> None:
+    documents = words(40)
+    passages = all_passages([d for d in documents if d.metadata["group"] == "2"], toy_encoder)
+    (question,) = toy_encoder.encode_questions(["Which red sea is north?"])
+    with open_store(tmp_path / "i", toy_encoder.fingerprint, writable=True) as store:
+        store.add(encode_all(documents, toy_encoder))
+        where = {"group": "2"}
+        assert store.sparse_search(QUERY, 5, where) == best(passages, QUERY, 5)
+        (near,) = store.dense_search(question.passage_vector[None], 5, where)
+        assert [hit.passage_id for hit in near] == nearest(passages, question.passage_vector, 5)
+        assert sorted(store.matching(where)) == [p.passage.id for p in passages]
+        store.delete([documents[2].id])
+        assert sorted(store.matching(where)) == [p.passage.id for p in passages[1:]]
+        assert store.matching({"group": "2", "no": "such"}) == []
+        assert len(store.matching({})) == 39
+
+
+def test_replacing_a_document_leaves_nothing_of_the_old(store: LocalStore, toy_encoder: Encoder) -> None:
+    store.add([encoded(plain("alps", "Only lakes."), toy_encoder)])
+    assert [p.passage.text for p in store.fetch(["alps/0", "alps/1"])] == ["Only lakes."]
+    assert store.sparse_search({"lex": {"eiger": 1.0}}, 5, {}) == []
+    assert store.statistics(["eiger", "lakes", "the"]).document_frequency == {"lakes": 1, "the": 1}
+    assert store.matching({"kind": "mountains"}) == []
+    assert store.statistics([]).passages == 2
+
+
+def test_of_two_with_one_id_in_a_batch_the_last_counts(store: LocalStore, toy_encoder: Encoder) -> None:
+    store.add(encode_all([plain("x", "First."), plain("x", "Second.")], toy_encoder))
+    assert [p.passage.text for p in store.fetch(["x/0"])] == ["Second."]
+
+
+def test_counts_are_kept_up(store: LocalStore, toy_encoder: Encoder) -> None:
+    documents = words(30)
+    store.add(encode_all(documents, toy_encoder))
+    store.delete([d.id for d in documents[::2]])
+    store.add(encode_all(words(5, seed=1) + documents[2:4], toy_encoder))
+    left = [*DOCUMENTS, *documents[1::2], *words(5, seed=1), documents[2]]
+    expected: Counter[str] = Counter()
+    for passage in all_passages(left, toy_encoder):
+        expected.update(passage.features["lex"])
+    found = store.statistics([*expected, "nowhere"])
+    assert found.document_frequency == expected
+    assert found.passages == len(all_passages(left, toy_encoder))
+
+
+def test_deleting(store: LocalStore) -> None:
+    before = store.statistics([]).snapshot
+    assert store.delete(["alps", "nowhere", "alps"]) == 1
+    assert store.content_hashes(["alps", "seas"]).keys() == {"seas"}
+    assert store.statistics([]).snapshot > before
+    again = store.statistics([]).snapshot
+    assert store.delete(["nowhere"]) == 0
+    assert store.statistics([]).snapshot == again
+
+
+def test_all_or_none(store: LocalStore, toy_encoder: Encoder) -> None:
+    good, bad = encode_all([plain("good", "Fine."), plain("bad", "Wrong.")], toy_encoder)
+    stolen = replace(bad.passages[0], passage=replace(bad.passages[0].passage, id="alps/0"))
+    with pytest.raises(IndexFailure, match="alps/0"):
+        store.add([good, replace(bad, passages=(stolen,))])
+    assert store.content_hashes(["good", "bad"]) == {}
+    assert store.statistics([]).passages == 3
+
+
+def test_where_documents_come_from(store: LocalStore, toy_encoder: Encoder) -> None:
+    store.add(encode_all(words(6), toy_encoder))
+    assert list(store.documents_from("s/1/")) == [("d0-001", "s/1/f1"), ("d0-004", "s/1/f4")]
+    assert len(list(store.documents_from(""))) == 8
+    assert list(store.documents_from("t")) == []
+
+
+def test_size(store: LocalStore, toy_encoder: Encoder) -> None:
+    before = store.size_in_bytes()
+    store.add(encode_all(words(50), toy_encoder))
+    assert store.size_in_bytes() > before > 0
+
+
+# --- opening ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_added_is_there_after_reopening(tmp_path: Path, toy_encoder: Encoder) -> None:
+    with open_store(tmp_path / "i", "toy-1", writable=True) as store:
+        store.add(encode_all(DOCUMENTS, toy_encoder))
+        expected = store.sparse_search({"lex": {"eiger": 1.0, "sea": 0.5}}, 5, {})
+    with open_store(tmp_path / "i", "toy-1", writable=False) as store:
+        assert store.sparse_search({"lex": {"eiger": 1.0, "sea": 0.5}}, 5, {}) == expected
+        assert store.content_hashes(["alps"]) == {"alps": f"hash of {DOCUMENTS[0].text}"}
+
+
+def test_there_is_none(tmp_path: Path) -> None:
+    with pytest.raises(IndexNotFound, match="ingest"):
+        open_store(tmp_path / "nowhere", "toy-1", writable=False)
+    with pytest.raises(IndexNotFound):
+        open_store(tmp_path / "nowhere", "", writable=True)
+
+
+def test_other_files_are_never_taken_for_an_index(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(IndexFailure, match="other files"):
+        open_store(tmp_path, "toy-1", writable=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    with pytest.raises(IndexFailure, match="is a file"):
+        open_store(tmp_path / "notes.txt", "toy-1", writable=True)
+
+
+def test_another_model(tmp_path: Path, store: LocalStore) -> None:
+    with pytest.raises(IndexMismatch, match=r"toy-1.*toy-2.*reencode"):
+        open_store(store.location, "toy-2", writable=False)
+    with open_store(store.location, "", writable=False) as reader:
+        assert reader.encoder == "toy-1"
+
+
+@pytest.mark.parametrize(("number", "remedy"), [(99, "upgrade"), (0, "ingest again")])
+def test_another_format(tmp_path: Path, store: LocalStore, number: int, remedy: str) -> None:
+    store.close()
+    database = store.location / "data-1" / "index.db"
+    connection = sqlite3.connect(database)
+    connection.execute(f"PRAGMA user_version = {number}")
+    connection.close()
+    with pytest.raises(IndexMismatch, match=remedy):
+        open_store(store.location, "toy-1", writable=False)
+
+
+def test_a_reader_does_not_write(store: LocalStore, toy_encoder: Encoder) -> None:
+    with open_store(store.location, "toy-1", writable=False) as reader, pytest.raises(UsageError, match="writable"):
+        reader.add(encode_all(DOCUMENTS, toy_encoder))
+
+
+def test_a_second_writer_is_turned_away_by_name(store: LocalStore) -> None:
+    with pytest.raises(IndexLocked, match="another process is writing"):
+        open_store(store.location, "toy-1", writable=True)
+    store.close()
+    open_store(store.location, "toy-1", writable=True).close()
+
+
+def test_the_lock_of_a_dead_process_does_not_hold(tmp_path: Path, toy_encoder: Encoder) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from sparc_search.stores.local import open_store\n"
+        "store = open_store(Path(sys.argv[1]), 'toy-1', writable=True); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "i")], check=False)
+    open_store(tmp_path / "i", "toy-1", writable=True).close()
+
+
+def test_not_a_database(store: LocalStore) -> None:
+    store.close()
+    for path in (store.location / "data-1").glob("index.db*"):
+        path.unlink()
+    (store.location / "data-1" / "index.db").write_bytes(b"no database at all" * 1000)
+    with pytest.raises(IndexDamaged, match="database"):
+        open_store(store.location, "toy-1", writable=False)
+
+
+def test_a_full_disk_keeps_what_was_acknowledged(store: LocalStore, toy_encoder: Encoder) -> None:
+    connection = store._writer._connection  # type: ignore[union-attr]
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(DiskFull, match="no room"):
+        store.add(encode_all(words(200), toy_encoder))
+    assert store.statistics([]).passages == 3
+    connection.execute("PRAGMA max_page_count = 1073741823")
+    store.add(encode_all(words(5), toy_encoder))
+    assert store.statistics([]).passages == 8
+
+
+# --- readers and the writer ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("small_segments")
+def test_a_view_holds_still_while_everything_changes(store: LocalStore, toy_encoder: Encoder) -> None:
+    with open_store(store.location, "toy-1", writable=False) as reader, reader.view() as view:
+        before = view.sparse_search({"lex": {"eiger": 1.0}}, 5, {})
+        statistics = view.statistics(["eiger", "red"])
+        store.delete(["alps"])
+        store.add(encode_all(words(20), toy_encoder))
+        store.compact()
+        assert view.sparse_search({"lex": {"eiger": 1.0}}, 5, {}) == before
+        assert view.statistics(["eiger", "red"]) == statistics
+        assert [p.passage.id for p in view.fetch(["alps/0", "d0-001/0"])] == ["alps/0"]
+        with reader.view() as newer:
+            assert newer.sparse_search({"lex": {"eiger": 1.0}}, 5, {}) == []
+            assert newer.statistics([]).passages == 21
+
+
+@pytest.mark.usefixtures("small_segments")
+def test_readers_go_on_while_a_writer_writes(store: LocalStore, toy_encoder: Encoder) -> None:
+    problems: list[BaseException] = []
+    done = threading.Event()
+
+    def read() -> None:
+        try:
+            with open_store(store.location, "toy-1", writable=False) as reader:
+                while not done.is_set():
+                    with reader.view() as view:
+                        hits = view.sparse_search(QUERY, 10, {})
+                        assert len(view.fetch([hit.passage_id for hit in hits])) == len(hits)
+        except BaseException as error:  # noqa: BLE001 - handed to the test
+            problems.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for seed in range(1, 13):
+            store.add(encode_all(words(5, seed), toy_encoder))
+            store.delete([f"d{seed}-001", f"d{seed - 1}-002"])
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert problems == []
+
+
+@pytest.mark.usefixtures("small_segments")
+def test_small_segments_are_put_together(store: LocalStore, toy_encoder: Encoder) -> None:
+    for document in words(60):
+        store.add([encoded(document, toy_encoder)])
+    names = [path.name for path in (store.location / "data-1" / "segments").iterdir()]
+    assert 1 <= len(names) <= 10
+    assert len(store.sparse_search({"lex": {".": 1.0}}, 1000, {})) == 63
+
+
+# --- vectors for other stores ----------------------------------------------------------------------------------------
+
+
+def test_vector_changes_tell_what_came_since(store: LocalStore, toy_encoder: Encoder) -> None:
+    first = list(store.vector_changes(0))
+    assert [change.passage_ids for change in first] == [("alps/0", "alps/1", "seas/0")]
+    store.add([encoded(plain("new", "More."), toy_encoder)])
+    (change,) = store.vector_changes(first[-1].generation)
+    assert change.passage_ids == ("new/0",)
+    (block,) = [p.block for p in store.fetch(["new/0"])]
+    assert np.allclose(change.vectors[0], block.passage_vector * block.passage_scale)
+    assert list(store.vector_changes(change.generation)) == []
+
+
+# --- damage ----------------------------------------------------------------------------------------------------------
+
+
+def segment_files(store: LocalStore) -> list[Path]:
+    return sorted((store.location / "data-1" / "segments").glob("*/*"))
+
+
+def test_a_missing_or_short_file_is_found_at_opening(store: LocalStore) -> None:
+    store.close()
+    for path in segment_files(store):
+        original = path.read_bytes()
+        for bad in (None, original[:-1]):
+            path.unlink()
+            if bad is not None:
+                path.write_bytes(bad)
+            with (
+                open_store(store.location, "toy-1", writable=False) as reader,
+                pytest.raises(IndexDamaged, match=r"verify --repair"),
+            ):
+                reader.sparse_search(QUERY, 3, {})
+            path.write_bytes(original)
+
+
+def test_after_an_unclean_stop_the_sums_are_checked(store: LocalStore, toy_encoder: Encoder) -> None:
+    expected = store.sparse_search({"lex": {"eiger": 1.0}}, 3, {})
+    store.close()
+    path = next(path for path in segment_files(store) if path.name == "posting_values.npy")
+    flip(path, -1)
+    with open_store(store.location, "toy-1", writable=False):
+        pass  # closed properly: opening looks at sizes and headers only
+    mark_unclean(store.location)
+    with pytest.raises(IndexDamaged, match="posting_values"):
+        open_store(store.location, "toy-1", writable=False)
+    open_store(store.location, "toy-1", writable=True).close()  # a writer makes it again
+    with open_store(store.location, "toy-1", writable=False) as reader:
+        assert reader.sparse_search({"lex": {"eiger": 1.0}}, 3, {}) == expected
+
+
+def test_a_reader_that_found_all_well_spares_the_next(store: LocalStore) -> None:
+    store.close()
+    mark_unclean(store.location)
+    open_store(store.location, "toy-1", writable=False).close()
+    connection = sqlite3.connect(store.location / "data-1" / "index.db")
+    assert connection.execute("SELECT value FROM meta WHERE key = 'clean'").fetchone() == (1,)
+    connection.close()
+
+
+def test_a_reader_beside_a_writer_does_not_check(store: LocalStore) -> None:
+    store.compact()
+    flip(next(path for path in segment_files(store) if path.name == "posting_values.npy"), -1)
+    open_store(store.location, "toy-1", writable=False).close()
+
+
+def flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+def mark_unclean(location: Path) -> None:
+    connection = sqlite3.connect(location / "data-1" / "index.db")
+    connection.execute("UPDATE meta SET value = 0 WHERE key = 'clean'")
+    connection.commit()
+    connection.close()
+
+
+def test_a_damaged_block_is_said_to_be_one(store: LocalStore) -> None:
+    store.close()
+    connection = sqlite3.connect(store.location / "data-1" / "index.db")
+    connection.execute("UPDATE encoded SET block = substr(block, 1, 100)")
+    connection.commit()
+    connection.close()
+    with open_store(store.location, "toy-1", writable=False) as reader, pytest.raises(IndexDamaged, match="block"):
+        reader.fetch(["alps/0"])
+
+
+def test_what_is_not_listed_is_garbage(store: LocalStore) -> None:
+    store.close()
+    garbage = store.location / "data-1" / "segments" / "00000099"
+    garbage.mkdir()
+    (garbage / "rows.npy").write_bytes(b"half")
+    other = store.location / "data-2"
+    other.mkdir()
+    open_store(store.location, "toy-1", writable=True).close()
+    assert not garbage.exists()
+    assert not other.exists()
+
+
+def test_an_index_may_be_read_where_nothing_may_be_written(store: LocalStore, tmp_path: Path) -> None:
+    store.close()
+    listing = json.loads(
+        sqlite3.connect(store.location / "data-1" / "index.db").execute("SELECT files FROM segments").fetchone()[0]
+    )
+    assert all(len(sum_) == 64 for _, sum_ in listing.values())
+    if os.geteuid() == 0:
+        return  # rights do not bind root: the command line's tests run this as another user
+    for path in [store.location, *store.location.rglob("*")]:
+        path.chmod(path.stat().st_mode & ~0o222)
+    try:
+        with open_store(store.location, "toy-1", writable=False) as reader:
+            assert reader.statistics([]).passages == 3
+    finally:
+        for path in [store.location, *store.location.rglob("*")]:
+            path.chmod(path.stat().st_mode | 0o200)
