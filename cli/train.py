@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 @click.option("--head-rate", default=5.0, show_default=True, help="The heads' rate, as a multiple of --rate.")
 @click.option("--warm-up", default=100, show_default=True, help="Steps of rising rate.")
 @click.option("--cool-down", default=400, show_default=True, help="Steps of falling rate at the end.")
+@click.option(
+    "--average", default=0.998, show_default=True, help="How much of its past the averaged model keeps a step."
+)
 @click.option("--passages", default=12, show_default=True, help="Passages in a batch.")
 @click.option("--questions", default=6, show_default=True, help="Most questions of a passage in a batch.")
 @click.option("--accumulate", default=1, show_default=True, help="Batches in an optimiser step.")
@@ -197,7 +200,7 @@ def training_settings(options: dict[str, Any], passages: list[TrainingPassage]) 
         raise UsageError("--steps and --epochs exclude each other")
     per_epoch = sum(min(1.0, passage.weight) for passage in passages) / options["passages"] / options["accumulate"]
     steps = options["steps"] or max(1, round((options["epochs"] or 3) * per_epoch))
-    names = "rate head_rate warm_up cool_down accumulate seed evaluate_every checkpoint_every patience threads"
+    names = "rate head_rate warm_up cool_down accumulate average seed evaluate_every checkpoint_every patience threads"
     return TrainingSettings(
         steps=steps,
         batch=BatchShape(options["passages"], questions_per_passage=options["questions"]),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_END: Final = re.compile(r"""[.!?…]+["'”’»)\]]*(?=\s)|[。！？]+["”’」』）]*""")  # noqa: RUF001
+_END: Final = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?=\s)|[。！？]+["”’」』）]*""")  # noqa: RUF001
 _ABBREVIATIONS: Final = frozenset(
     (
         "al", "approx", "apr", "aug", "ave", "bros", "ca", "capt", "cf", "ch", "co", "col", "corp", "dec", "dept", "dr",

@@ -181,7 +181,7 @@ def _link(path: str, root: Root) -> Passed:
     target = os.path.realpath(path)
     if not os.path.exists(target):
         return _rejected(path, "a link that leads nowhere", "remove or repair it", root)
-    if target.startswith(os.path.realpath(root.path).rstrip("/") + "/"):
+    if f"{target}/".startswith(os.path.realpath(root.path).rstrip("/") + "/"):
         return Passed("skipped", printable(path), "a link to what is read at its own place", root=root)
     return _rejected(path, f"a link out of the folder, to {printable(target)}", "name its target as well", root)
 

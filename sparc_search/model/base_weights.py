@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -27,8 +27,7 @@ from .onnx_weights import bert_weights
 from .tokenizer import WordPieces
 
 Weights = dict[str, NDArray[np.float32]]
-Runner = Callable[[Sequence[str], Path], None]
-"""Runs a client's command line in a folder; raises `ModelError` if it fails."""
+Shape = tuple[int, ...]
 
 SOURCE: Final = "source.json"
 
@@ -232,14 +231,16 @@ def check_shapes(weights: Weights, config: Mapping[str, Any], package: Path) -> 
         )
 
 
-def bert_shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+def bert_shapes(config: Mapping[str, Any]) -> dict[str, Shape]:
     """Names and shapes of the weights of a BERT encoder without pooler."""
     hidden, inner = config["hidden_size"], config["intermediate_size"]
-    norms = {"weight": (hidden,), "bias": (hidden,)}
-    shapes = {f"embeddings.{table}_embeddings.weight": (config[key], hidden) for table, key in TABLES.items()}
+    norms: dict[str, Shape] = {"weight": (hidden,), "bias": (hidden,)}
+    square: dict[str, Shape] = {"weight": (hidden, hidden), "bias": (hidden,)}
+    shapes: dict[str, Shape] = {
+        f"embeddings.{table}_embeddings.weight": (config[key], hidden) for table, key in TABLES.items()
+    }
     shapes |= {f"embeddings.LayerNorm.{part}": shape for part, shape in norms.items()}
-    square = {"weight": (hidden, hidden), "bias": (hidden,)}
-    parts = {
+    parts: dict[str, dict[str, Shape]] = {
         **{f"attention.self.{name}": square for name in ("query", "key", "value")},
         "attention.output.dense": square,
         "attention.output.LayerNorm": norms,

@@ -16,7 +16,8 @@ from tokenizers import Tokenizer
 from ..errors import ModelDamaged
 from ..records import CONTINUES, PUNCTUATION
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")  # no UTF-8 has them
+_GAPS = re.compile("[\x0b\x0c\x1c-\x1f\x85]")  # a new page or line; BERT's normaliser would glue the words around it
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class WordPieces:
 
     def __call__(self, texts: Sequence[str]) -> list[Pieces]:
         """Pieces of each text, however long."""
-        clean = [_SURROGATES.sub("\ufffd", text) for text in texts]  # no UTF-8 has them; as long as what they replace
+        clean = [_GAPS.sub(" ", _SURROGATES.sub("\ufffd", text)) for text in texts]  # as long as before: offsets hold
         encodings = self._tokenizer.encode_batch(clean, add_special_tokens=False)
         return [
             self._pieces(text, encoding.ids, encoding.offsets) for text, encoding in zip(texts, encodings, strict=True)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from sparc_search.loaders.sentences import sentence_ends
@@ -20,7 +22,7 @@ from sparc_search.loaders.sentences import sentence_ends
 )
 def test_ends(text: str, sentences: list[str] | None) -> None:
     starts = [0, *sentence_ends(text)]
-    found = [text[start:end].strip() for start, end in zip(starts, starts[1:], strict=False)]
+    found = [text[start:end].strip() for start, end in pairwise(starts)]
     if sentences is None:
         assert found[-1] in ("They ate.", "End.")
         assert len(found) <= 3

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 from tiny_model import tiny_model, tiny_pieces
 
 from sparc_search.model import encoder_onnx, encoder_torch
@@ -13,6 +14,9 @@ from sparc_search.model.encoder_torch import SparcModel
 from sparc_search.model.encoding import NetworkEncoder
 from sparc_search.model.export import export
 from sparc_search.model.tokenizer import WordPieces
+
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session", autouse=True)

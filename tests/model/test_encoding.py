@@ -45,7 +45,7 @@ def recorded(
 
 
 @pytest.mark.parametrize("kind", ["torch", "onnx"])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_batch_size_and_padding_change_nothing(kind: str, data: st.DataObject, request: pytest.FixtureRequest) -> None:
     encoder = request.getfixturevalue(f"{kind}_encoder")
@@ -131,7 +131,7 @@ def test_title_counts_in_lex_alone(torch_encoder: NetworkEncoder) -> None:
     assert encoded[1].features["lex"].keys() == {"the", "dome", "golden", "bridge"}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(text=texts, question=texts)
 def test_no_phrase_scores_above_the_features(text: str, question: str, torch_encoder: NetworkEncoder) -> None:
     [encoded] = torch_encoder.encode_passages([Passage("p", "d", 0, text)])

@@ -37,6 +37,7 @@ def shown(text: str) -> list[str]:
         ("x" * 200 + " dome", ["x" * 200, "dome"]),
         ("climbing", ["climb", "ing"]),
         ("\u200bdome\ufeff", ["dome"]),
+        ("lake\x0cdome\x85city", ["lake", "dome", "city"]),
         ("the [SEP] dome", ["the", "[SEP]", "dome"]),
         ("\ud800 dome\udfff city", ["dome", "city"]),
         ("", []),

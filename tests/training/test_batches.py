@@ -26,7 +26,7 @@ def neighbours_of(count: int, seed: int) -> list[list[int]]:
 
 
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(1, 4), st.integers(1, 3), st.integers(0, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_passage_exactly_once(count: int, passages: int, group: int, questions: int, seed: int) -> None:
     data = random_passages(seed, count, questions=2, longest=30)
     shape = BatchShape(passages, group, questions)

@@ -14,7 +14,7 @@ from sparc_search.training.losses import dense_logits, legal_choices
 
 
 @given(st.integers(0, 2**31), st.integers(1, 12))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_best_span_is_the_best_of_all(seed: int, longest: int) -> None:
     batch = whole_batch(random_passages(seed))
     logits = dense_logits(*random_states(batch, seed, ()), longest)

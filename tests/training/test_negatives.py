@@ -21,7 +21,7 @@ from sparc_search.training.negatives import (
 
 
 @given(st.integers(0, 999), st.integers(1, 6), st.integers(1, 5))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_nearest_by_the_first_questions_of_each(seed: int, passages: int, asked: int) -> None:
     rng = np.random.default_rng(seed)
     owner = np.repeat(np.arange(passages), rng.integers(1, 7, passages))

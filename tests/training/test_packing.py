@@ -37,7 +37,7 @@ def test_no_two_texts_overlap_and_rows_are_full_where_they_can_be(lengths: list[
 
 
 @pytest.mark.parametrize("body", BODIES)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(lengths=st.tuples(*[st.lists(st.integers(1, 30), min_size=1, max_size=5)] * 2))
 def test_packed_states_equal_padded_states(body: str, lengths: tuple[list[int], list[int]]) -> None:
     network = NETWORKS[body]

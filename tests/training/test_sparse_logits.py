@@ -31,7 +31,7 @@ def product(one: Counter[tuple[int, ...]], other: Counter[tuple[int, ...]]) -> f
 
 
 @given(seeds, st.sampled_from([1, 2, 3]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_kernel_is_the_product_of_ngram_vectors(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     passage, question = (rng.integers(LOWEST, LOWEST + 3, int(length)).tolist() for length in rng.integers(1, 9, 2))
@@ -51,7 +51,7 @@ def test_repeated_ngrams_are_summed_on_both_sides() -> None:
 
 
 @given(seeds)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_sparse_logits_are_products_of_ngram_vectors(seed: int) -> None:
     batch = whole_batch(random_passages(seed))
     passages, questions = random_states(batch, seed)
@@ -75,7 +75,7 @@ def test_sparse_logits_are_products_of_ngram_vectors(seed: int) -> None:
 
 
 @given(seeds)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_dense_logits_are_inner_products(seed: int) -> None:
     batch = whole_batch(random_passages(seed))
     passages, questions = random_states(batch, seed, ())

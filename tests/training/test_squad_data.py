@@ -54,7 +54,7 @@ def test_answers_are_found_by_character_and_not_by_word() -> None:
     assert passage.questions[0].start == 9  # the second dome
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from([*WORDS, "climbing", "cafe\u0301", "😀", "北京", "x,y", "\t"]), max_size=12), st.data())
 def test_token_spans_cover_their_characters_and_no_more(words: list[str], data: st.DataObject) -> None:
     text = " ".join(words)

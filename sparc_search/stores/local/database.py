@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,7 +88,7 @@ def create(folder: Path, encoder: str) -> None:
 def connect(folder: Path, *, writable: bool) -> sqlite3.Connection:
     """A connection to an existing database of this format, safe to hand from thread to thread."""
     with translated(folder):
-        connection = _connect(folder / FILE, "rw" if writable else "ro")
+        connection = _connect(folder / FILE, "rw" if writable else "ro", unchanging=not writable and _at_rest(folder))
         try:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -114,8 +115,14 @@ def opened(folder: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode={mode}"
+def _at_rest(folder: Path) -> bool:
+    """Whether nobody writes, and we may not: reading then must do without SQLite's shared memory file."""
+    writable = os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    return not writable and not (folder / f"{FILE}-wal").exists()
+
+
+def _connect(path: Path, mode: str, *, unchanging: bool = False) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={mode}{'&immutable=1' if unchanging else ''}"
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
 

@@ -52,7 +52,7 @@ class Postings:
 def hashed(query: Features) -> list[tuple[tuple[int, int], float]]:
     """A query as (hash, weight) pairs, in an order that depends on nothing but its names."""
     return [
-        (_hash(field, name), float(weight))
+        (hash_of(field, name), float(weight))
         for field, weights in sorted(query.items())
         for name, weight in sorted(weights.items())
         if weight
@@ -79,7 +79,7 @@ def _numbering() -> defaultdict[str, int]:
 
 
 def _sorted(fields: Sequence[tuple[str, list[str], list[Any]]]) -> Postings:
-    hashes = np.array([_hash(field, name) for field, names, _ in fields for name in names], np.uint64).reshape(-1, 2)
+    hashes = np.array([hash_of(field, name) for field, names, _ in fields for name in names], np.uint64).reshape(-1, 2)
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))
     rank = np.empty(len(order), np.uint32)
     rank[order] = np.arange(len(order), dtype=np.uint32)
@@ -100,7 +100,8 @@ def _joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     return np.concatenate([np.zeros(0, dtype), *arrays])
 
 
-def _hash(field: str, name: str) -> tuple[int, int]:
+def hash_of(field: str, name: str) -> tuple[int, int]:
+    """The two halves of a feature's hash."""
     return _cached_hash(f"{field}\0{name}")
 
 

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import logging
+import sqlite3
 from pathlib import Path
 
 from ...errors import IndexDamaged, IndexLocked
 from ..derived_files import check_sums
 from . import database, layout
-from .writer import Writer
-
-log = logging.getLogger(__name__)
+from .writer import listed_segments
 
 
-def damaged_segments(writer: Writer, folder: Path) -> list[tuple[str, IndexDamaged]]:
+def damaged_segments(connection: sqlite3.Connection, folder: Path) -> list[tuple[str, IndexDamaged]]:
     """Listed segments whose files are missing or changed, and what is wrong with each."""
     found = []
-    for segment in writer.segments():
+    for segment in listed_segments(connection):
         try:
             check_sums(folder / layout.SEGMENTS / segment.name, segment.files)
         except IndexDamaged as error:
             found.append((segment.name, error))
     return found
-
-
-def repair(writer: Writer, folder: Path) -> list[str]:
-    """Make damaged segments again from the database; their names."""
-    damaged = damaged_segments(writer, folder)
-    listed = {segment.name: segment for segment in writer.segments()}
-    for name, error in damaged:
-        log.warning("%s; it is made again", error.message)
-        writer.build(listed[name].first, listed[name].last, replaced=[name])
-    return [name for name, _ in damaged]
 
 
 def check_before_reading(location: Path, folder: Path) -> None:
@@ -41,7 +29,7 @@ def check_before_reading(location: Path, folder: Path) -> None:
     if before["clean"] or not _nobody_writes(location):
         return
     with database.opened(folder, writable=False) as connection:
-        for _, error in damaged_segments(Writer(connection, folder), folder):
+        for _, error in damaged_segments(connection, folder):
             raise error
     _note_that_it_is_clean(location, folder, int(before["generation"]))
 

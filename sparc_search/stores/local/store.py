@@ -16,7 +16,7 @@ from ...errors import IndexDamaged, IndexMismatch, UsageError
 from ...interfaces import EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
 from ...records import Features
 from . import database, layout
-from .recovery import check_before_reading, repair
+from .recovery import check_before_reading, damaged_segments
 from .view import State, View, load_state
 from .writer import Writer
 
@@ -72,7 +72,7 @@ class LocalStore:
         writer = Writer(database.connect(self._folder, writable=True), self._folder)
         try:
             if not writer.begin():
-                repair(writer, self._folder)
+                writer.rebuild([name for name, _ in damaged_segments(writer.connection, self._folder)])
         except BaseException:
             writer.abandon()
             raise
@@ -184,6 +184,11 @@ class LocalStore:
         """Put everything into one segment and give back the room of what was deleted."""
         with self._write() as writer:
             writer.compact()
+
+    def rebuild(self, segments: Sequence[str]) -> None:
+        """Make derived segments again from the database."""
+        with self._write() as writer:
+            writer.rebuild(segments)
 
     @contextmanager
     def _write(self) -> Iterator[Writer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,8 @@ from .merging import merge_segments
 from .points import reach
 from .segment import Mask, Segment, make_segment
 from .segment_files import open_segment, write_segment
+
+log = logging.getLogger(__name__)
 
 FLUSH = 4096
 """Passages without a segment before one is made, and the most that are put into memory at once."""
@@ -45,14 +48,14 @@ class Writer:
     """The one that changes an index. It holds the lock; its connection is its own."""
 
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
-        self._connection = connection
+        self.connection = connection
         self._folder = folder
 
     def begin(self) -> bool:
         """Clear away what was never listed, and note that someone is writing; whether the last writer had closed."""
         self.remove_unlisted()
-        clean = bool(read_meta(self._connection)["clean"])
-        write_meta(self._connection, clean=0)
+        clean = bool(read_meta(self.connection)["clean"])
+        write_meta(self.connection, clean=0)
         return clean
 
     # --- documents -------------------------------------------------------------------------------------------------
@@ -63,8 +66,8 @@ class Writer:
         prepared = [Prepared(document) for document in {d.document.id: d for d in documents}.values()]
         if not prepared:
             return
-        with transaction(self._connection):
-            change = Change(self._connection)
+        with transaction(self.connection):
+            change = Change(self.connection)
             for document in prepared:
                 change.remove(document.id)
                 change.insert(document)
@@ -76,8 +79,8 @@ class Writer:
 
     def delete(self, document_ids: Iterable[str]) -> int:
         """Delete documents; how many there were."""
-        with transaction(self._connection):
-            change = Change(self._connection)
+        with transaction(self.connection):
+            change = Change(self.connection)
             count = sum(change.remove(id) for id in dict.fromkeys(document_ids))
             change.finish()
             reach("documents written")
@@ -90,7 +93,7 @@ class Writer:
         """Make a segment of all passages that have none, then merge what has piled up."""
         if self._loose():
             first = self._covered() + 1
-            (last,) = self._connection.execute("SELECT max(row) FROM passages").fetchone()
+            (last,) = self.connection.execute("SELECT max(row) FROM passages").fetchone()
             self.build(first, last, replaced=[])
         while run := _pile(self.segments()):
             self._merge(run)
@@ -99,34 +102,41 @@ class Writer:
         """One segment of everything that is alive, and a database without holes."""
         self.flush()
         found = self.segments()
-        (dead,) = self._connection.execute("SELECT count(*) FROM tombstones").fetchone()
+        (dead,) = self.connection.execute("SELECT count(*) FROM tombstones").fetchone()
         if found and (len(found) > 1 or dead):
             self._merge(found)
-        self._connection.execute("VACUUM")
+        self.connection.execute("VACUUM")
         self.checkpoint()
 
     def build(self, first: int, last: int, replaced: Sequence[str]) -> None:
         """Make the segment of these rows from the database, in the place of others."""
-        pieces = list(_ranges(self._connection, first, last))
+        pieces = list(_ranges(self.connection, first, last))
         if len(pieces) > 1:
             drafts = [self._draft(number, *piece) for number, piece in enumerate(pieces)]
             self._put_together(drafts, [None] * len(drafts), first, last, replaced)
         else:
             name = self._next_name()
-            segment = make_segment(first, last, rows.sources(self._connection, first, last))
+            segment = make_segment(first, last, rows.sources(self.connection, first, last))
             files = write_segment(segment, self._path(name))
             self._list(Listed(name, first, last, len(segment), files), replaced)
+
+    def rebuild(self, names: Sequence[str]) -> None:
+        """Make listed segments again from the database."""
+        for segment in self.segments():
+            if segment.name in names:
+                log.warning("making segment %s again", segment.name)
+                self.build(segment.first, segment.last, replaced=[segment.name])
 
     def _draft(self, number: int, first: int, last: int) -> Segment:
         """A part of a segment that is too large to be made in memory. It is never listed, so a crash leaves nothing."""
         folder = self._path(f"{_DRAFT}{number}")
-        files = write_segment(make_segment(first, last, rows.sources(self._connection, first, last)), folder)
+        files = write_segment(make_segment(first, last, rows.sources(self.connection, first, last)), folder)
         return open_segment(folder, first, last, files)
 
     def _merge(self, run: Sequence[Listed]) -> None:
         opened = [open_segment(self._path(one.name), one.first, one.last, one.files) for one in run]
         dead = np.array(
-            [row for (row,) in self._connection.execute("SELECT row FROM tombstones ORDER BY row")], np.int64
+            [row for (row,) in self.connection.execute("SELECT row FROM tombstones ORDER BY row")], np.int64
         )
         alive = [~segment.holding(dead) for segment in opened]
         self._put_together(opened, alive, run[0].first, run[-1].last, [one.name for one in run])
@@ -140,17 +150,17 @@ class Writer:
 
     def _list(self, segment: Listed, replaced: Sequence[str]) -> None:
         """Make a finished segment count, in the place of others: the one step that readers see."""
-        with transaction(self._connection):
-            self._connection.execute(f"DELETE FROM segments WHERE name IN ({rows.marks(replaced)})", replaced)
+        with transaction(self.connection):
+            self.connection.execute(f"DELETE FROM segments WHERE name IN ({rows.marks(replaced)})", replaced)
             if segment.passages:  # where nothing is alive there is nothing to search
                 values = (*segment[:4], json.dumps(segment.files))
-                self._connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?)", values)
+                self.connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?)", values)
             # The new segment was made without them.
             dead = (segment.first, segment.last)
-            self._connection.execute("DELETE FROM tombstones WHERE row BETWEEN ? AND ?", dead)
-            meta = read_meta(self._connection)
+            self.connection.execute("DELETE FROM tombstones WHERE row BETWEEN ? AND ?", dead)
+            meta = read_meta(self.connection)
             numbers = {"next_segment": int(segment.name) + 1, "generation": int(meta["generation"]) + 1}
-            write_meta(self._connection, **numbers)
+            write_meta(self.connection, **numbers)
             reach("segment listed")
         reach("segment committed")
         self.remove_unlisted()
@@ -165,42 +175,47 @@ class Writer:
 
     def segments(self) -> list[Listed]:
         """The live segments, in the order of their rows."""
-        query = "SELECT name, first, last, passages, files FROM segments ORDER BY first"
-        found = self._connection.execute(query).fetchall()
-        return [Listed(name, first, last, count, json.loads(files)) for name, first, last, count, files in found]
+        return listed_segments(self.connection)
 
     def _path(self, name: str) -> Path:
         return self._folder / SEGMENTS / name
 
     def _next_name(self) -> str:
-        return f"{int(read_meta(self._connection)['next_segment']):08d}"
+        return f"{int(read_meta(self.connection)['next_segment']):08d}"
 
     def _covered(self) -> int:
-        (last,) = self._connection.execute("SELECT coalesce(max(last), 0) FROM segments").fetchone()
+        (last,) = self.connection.execute("SELECT coalesce(max(last), 0) FROM segments").fetchone()
         return int(last)
 
     def _loose(self) -> int:
         query = "SELECT count(*) FROM passages WHERE row > ?"
-        (count,) = self._connection.execute(query, (self._covered(),)).fetchone()
+        (count,) = self.connection.execute(query, (self._covered(),)).fetchone()
         return int(count)
 
     # --- the database ----------------------------------------------------------------------------------------------
 
     def checkpoint(self) -> None:
         """Bring what is in the write-ahead log into the database file."""
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Leave nothing for readers to do in memory, and let go of the database."""
         try:
             self.flush()
-            write_meta(self._connection, clean=1)
+            write_meta(self.connection, clean=1)
         finally:
             self.abandon()
 
     def abandon(self) -> None:
         """Let go of the database as it is."""
-        self._connection.close()
+        self.connection.close()
+
+
+def listed_segments(connection: sqlite3.Connection) -> list[Listed]:
+    """The live segments, in the order of their rows."""
+    query = "SELECT name, first, last, passages, files FROM segments ORDER BY first"
+    found = connection.execute(query).fetchall()
+    return [Listed(name, first, last, count, json.loads(files)) for name, first, last, count, files in found]
 
 
 def _ranges(connection: sqlite3.Connection, first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,241 @@
+"""Is everything in an index as it should be? Reads all of it: the database, every block, every posting and vector."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import IndexDamaged
+from ...records import PhraseBlock
+from .. import phrase_block
+from ..derived_files import check_sums
+from . import database, layout
+from .features import FieldValues, decode_features
+from .postings import hash_of
+from .segment import Segment
+from .segment_files import open_segment
+from .store import open_store
+from .writer import Listed, listed_segments
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is not as it should be."""
+
+    where: str
+    what: str
+    segment: str = ""
+    """The segment it is in, which can be made again from the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was looked at, and what was found."""
+
+    documents: int
+    passages: int
+    segments: int
+    postings: int
+    problems: tuple[Problem, ...]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the database says, to hold the segments against."""
+
+    rows: list[int] = field(default_factory=list)
+    ids: dict[int, str] = field(default_factory=dict)
+    sums: dict[int, int] = field(default_factory=dict)  # of a row's features
+    vectors: dict[int, bytes] = field(default_factory=dict)
+    frequencies: Counter[str] = field(default_factory=Counter)
+
+
+def verify(location: Path) -> Report:
+    """Check everything in the index at a place. It may be written to meanwhile: one committed state is looked at."""
+    folder = layout.current(location)
+    with database.opened(folder, writable=False) as connection, database.transaction(connection, write=False):
+        problems = list(_database(connection))
+        if problems:  # the rest would only say the same in other words
+            return Report(0, 0, 0, 0, tuple(problems))
+        seen = _Seen()
+        problems += _passages(connection, seen)
+        problems += _counts(connection, seen)
+        listed = listed_segments(connection)
+        postings = 0
+        for segment in listed:
+            found, count = _segment(folder / layout.SEGMENTS / segment.name, segment, seen)
+            problems += found
+            postings += count
+        problems += _coverage(connection, listed, seen)
+        meta = database.read_meta(connection)
+    return Report(int(meta["documents"]), int(meta["passages"]), len(listed), postings, tuple(problems))
+
+
+def repair(location: Path, report: Report) -> list[str]:
+    """Make the segments that a report names again from the database; their names."""
+    names = sorted({problem.segment for problem in report.problems if problem.segment})
+    with open_store(location, "", writable=True) as store:
+        store.rebuild(names)
+    return names
+
+
+# --- the database ----------------------------------------------------------------------------------------------------
+
+
+def _database(connection: sqlite3.Connection) -> Iterator[Problem]:
+    try:
+        for (line,) in connection.execute("PRAGMA integrity_check"):
+            if line != "ok":
+                yield Problem("database", str(line))
+        for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+            yield Problem("database", f"row {row} of {table} points to nothing in {parent}")
+    except sqlite3.DatabaseError as error:
+        yield Problem("database", str(error))
+
+
+def _passages(connection: sqlite3.Connection, seen: _Seen) -> Iterator[Problem]:
+    query = """
+        SELECT p.row, p.id, length(p.text), e.block, e.features
+        FROM passages p LEFT JOIN encoded e ON e.passage = p.row ORDER BY p.row
+    """
+    for row, id, length, data, features in connection.execute(query):
+        seen.rows.append(row)
+        seen.ids[row] = id
+        if data is None:
+            yield Problem(f"passage {id}", "has no phrase block")
+            continue
+        try:
+            block = phrase_block.decode(data)
+            values = decode_features(features)
+        except IndexDamaged as error:
+            yield Problem(f"passage {id}", error.message)
+            continue
+        yield from (Problem(f"passage {id}", what) for what in _block_problems(block, length))
+        seen.sums[row] = _feature_sum(values)
+        seen.vectors[row] = block.passage_vector.tobytes()
+        seen.frequencies.update(next(v.names for v in values if v.field == "lex"))
+
+
+def _block_problems(block: PhraseBlock, length: int) -> Iterator[str]:
+    tokens = len(block.token_ids)
+    if tokens and (block.offsets.min() < 0 or block.offsets.max() > length):
+        yield "has a token outside its text"
+    for name, side in (("start", block.start), ("end", block.end)):
+        kept = len(side.positions)
+        if kept and (
+            side.positions.min() < 0 or side.positions.max() >= tokens or np.any(np.diff(side.positions) <= 0)
+        ):
+            yield f"has {name} positions out of range or order"
+        for columns in side.sparse:
+            if len(columns.rows) and columns.rows.max() >= kept:
+                yield f"has {name} weights for a position that is not kept"
+
+
+def _counts(connection: sqlite3.Connection, seen: _Seen) -> Iterator[Problem]:
+    meta = database.read_meta(connection)
+    for table in ("documents", "passages"):
+        (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+        if count != meta[table]:
+            yield Problem("database", f"says {meta[table]} {table}, holds {count}")
+    stored = dict(connection.execute("SELECT name, passages FROM frequencies").fetchall())
+    wrong = [name for name in stored.keys() | seen.frequencies.keys() if stored.get(name, 0) != seen.frequencies[name]]
+    if wrong and len(seen.sums) == len(seen.rows):
+        yield Problem("database", f"counts {len(wrong)} terms wrongly, such as {min(wrong)!r}")
+
+
+# --- segments --------------------------------------------------------------------------------------------------------
+
+
+def _segment(folder: Path, listed: Listed, seen: _Seen) -> tuple[list[Problem], int]:
+    where = f"segment {listed.name}"
+    try:
+        check_sums(folder, listed.files)
+        segment = open_segment(folder, listed.first, listed.last, listed.files)
+    except IndexDamaged as error:
+        return [Problem(where, error.message, listed.name)], 0
+    problems = list(_structure(segment)) or list(_content(segment, seen))
+    return [Problem(where, what, listed.name) for what in problems], len(segment.postings.rows)
+
+
+def _structure(segment: Segment) -> Iterator[str]:
+    """Whether every number is in its range."""
+    postings, size = segment.postings, len(segment)
+    if np.any(np.diff(segment.rows) <= 0) or (size and not segment.first <= segment.rows[0] <= segment.rows[-1]):
+        yield "rows are out of order"
+    if size and segment.rows[-1] > segment.last:
+        yield "rows are out of range"
+    if not np.array_equal(np.sort(segment.ranks), np.arange(size)):
+        yield "ranks are no order"
+    if len(segment.id_offsets) != size + 1 or segment.id_offsets[-1] != len(segment.ids):
+        yield "ids do not fit their offsets"
+    if len(segment.dense.vectors) != size or len(segment.dense.scales) != size:
+        yield "there are more or fewer vectors than passages"
+    if len(postings.offsets) != len(postings.keys) + 1 or len(postings.checks) != len(postings.keys):
+        yield "features do not fit their offsets"
+    elif np.any(np.diff(postings.keys.astype(np.float64)) < 0) or np.any(np.diff(postings.offsets) <= 0):
+        yield "features are out of order"
+    elif postings.offsets[-1] != len(postings.rows) or len(postings.rows) != len(postings.values):
+        yield "postings do not fit their offsets"
+    elif len(postings.rows) and postings.rows.max() >= size:
+        yield "a posting is out of range"
+
+
+def _content(segment: Segment, seen: _Seen) -> Iterator[str]:
+    """Whether it says what the database says, of the passages that are still there."""
+    sums = _row_sums(segment)
+    for number, row in enumerate(segment.rows.tolist()):
+        if row not in seen.sums:
+            continue  # deleted since, or reported already
+        if segment.id(number) != seen.ids[row]:
+            yield f"calls passage {seen.ids[row]} {segment.id(number)!r}"
+        if int(sums[number]) != seen.sums[row]:
+            yield f"has other features for passage {seen.ids[row]} than the database"
+        if segment.dense.vectors[number].tobytes() != seen.vectors[row]:
+            yield f"has another vector for passage {seen.ids[row]} than the database"
+
+
+def _row_sums(segment: Segment) -> NDArray[np.uint64]:
+    """A number for each row that depends on all its postings: the sum, modulo 2^64, of hash times value."""
+    postings, sums = segment.postings, np.zeros(len(segment), np.uint64)
+    mixed = postings.keys ^ postings.checks
+    step = 1 << 16  # features at a time
+    for begin in range(0, len(mixed), step):
+        offsets = postings.offsets[begin : begin + step + 1]
+        entries = slice(int(offsets[0]), int(offsets[-1]))
+        weights = np.repeat(mixed[begin : begin + step], np.diff(offsets)) * postings.values[entries].astype(np.uint64)
+        np.add.at(sums, postings.rows[entries], weights)
+    return sums
+
+
+def _feature_sum(fields: list[FieldValues]) -> int:
+    total = 0
+    for values in fields:
+        for name, value in zip(values.names, values.values.tolist(), strict=True):
+            key, check = hash_of(values.field, name)
+            total += (key ^ check) * value
+    return total % (1 << 64)
+
+
+def _coverage(connection: sqlite3.Connection, listed: list[Listed], seen: _Seen) -> Iterator[Problem]:
+    """Every passage is in one segment, or newer than all of them."""
+    dead = {row for (row,) in connection.execute("SELECT row FROM tombstones")}
+    covered = max((segment.last for segment in listed), default=0)
+    ends = 0
+    for segment in listed:
+        if segment.first <= ends:
+            yield Problem(f"segment {segment.name}", "covers passages of the one before it", segment.name)
+        ends = segment.last
+        expected = sum(segment.first <= row <= segment.last for row in (*seen.rows, *dead))
+        if expected != segment.passages:
+            what = f"holds {segment.passages} passages, the database knows {expected} of that range"
+            yield Problem(f"segment {segment.name}", what, segment.name)
+    within = sum(row <= covered for row in seen.rows)
+    inside = sum(any(s.first <= row <= s.last for s in listed) for row in seen.rows)
+    if within != inside:
+        yield Problem("segments", f"{within - inside} passages are in none of them", listed[0].name)
