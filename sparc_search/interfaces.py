@@ -173,6 +173,70 @@ class Sized(Protocol):
 
 
 @runtime_checkable
+class Described(Protocol):
+    """A store that can say what it holds; `index stats` prints it."""
+
+    def describe(self) -> Mapping[str, object]:
+        """Facts by name, in the order they are to be shown."""
+
+
+@runtime_checkable
+class Enumerable(Protocol):
+    """A store whose documents can be read back as they were added; `index export` and `index reencode` do."""
+
+    encoder: str
+    """Fingerprint of the encoder it was made with."""
+
+    def documents(self) -> Iterator[EncodedDocument]:
+        """Every document of one committed state, by id."""
+
+
+@runtime_checkable
+class Compactable(Protocol):
+    """A store that can be tidied; `index compact` and `index delete --purge` do."""
+
+    def compact(self) -> None:
+        """Put pieces together and give back the room of what was deleted: its bytes are gone when this returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in an index that is not as it should be."""
+
+    where: str
+    what: str
+    derived: str = ""
+    """Name of the derived part it is in, which can be made again from the truth; empty if it is in the truth."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What `verify` looked at, and what it found."""
+
+    counts: Mapping[str, int]
+    problems: tuple[Problem, ...]
+
+
+@runtime_checkable
+class Verifiable(Protocol):
+    """A store that can check itself; `index verify` does."""
+
+    def verify(self) -> CheckReport:
+        """Look at everything."""
+
+    def repair(self, report: CheckReport) -> list[str]:
+        """Make the derived parts that a report names again; their names."""
+
+
+@runtime_checkable
+class Rebuildable(Protocol):
+    """A store that can be made anew for another encoder while it goes on serving; `index reencode` does."""
+
+    def rebuilding(self, encoder: str) -> AbstractContextManager[Store]:
+        """The store to come. It takes the old one's place when the context ends without an error."""
+
+
+@runtime_checkable
 class DenseStore(Protocol):
     """`sparc_search.dense_stores`: passage vectors in, nearest passages out. The entry point opens one."""
 

@@ -44,7 +44,7 @@ class SparcModel:
     def save_pretrained(self, folder: str | Path, card: dict[str, Any] | None = None) -> None:
         """Write config, tokenizer, fp16 weights and a card with their hashes; an older ONNX file is removed."""
         import torch
-        from safetensors.torch import save_file
+        from safetensors.torch import save
 
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ class SparcModel:
             name: value.detach().to("cpu", torch.float16).contiguous()
             for name, value in self.network.state_dict().items()
         }
-        save_file(half, path / WEIGHTS)
+        (path / WEIGHTS).write_bytes(save(half))  # `save_file` would hide it from other users
         self.config.save(path)
         self.pieces.save(path)
         write_card(path, card or {})

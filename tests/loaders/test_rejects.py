@@ -79,9 +79,7 @@ def test_each_source_is_read_once(tmp_path: Path) -> None:
     assert len(rejected_before(rejects.path)) == 1
 
 
-@pytest.mark.parametrize(
-    "content", [b"{}\n", b"nonsense\n", b"\xff\n", b'{"source": 1, "root": "", "root_kind": "file"}\n']
-)
+@pytest.mark.parametrize("content", [b"{}\n", b"odd\n", b"\xff\n", b'{"source": 1, "root": "", "root_kind": "file"}\n'])
 def test_what_is_no_reject_file_is_said(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "rejects.jsonl").write_bytes(content)
     with pytest.raises(ReaderError, match="reject file"):

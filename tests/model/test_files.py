@@ -43,6 +43,10 @@ def test_saving_again_changes_no_byte(folder: Path, tmp_path: Path) -> None:
         assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
 
 
+def test_every_file_can_be_read_by_whom_the_folder_can(folder: Path) -> None:
+    assert {path.stat().st_mode for path in folder.iterdir()} == {(folder / "config.json").stat().st_mode}
+
+
 def test_other_weights_make_another_fingerprint(folder: Path, tmp_path: Path) -> None:
     tiny_model(seed=1).save_pretrained(tmp_path / "other")
     prints = {open_model(str(path)).fingerprint for path in (folder, tmp_path / "other")}

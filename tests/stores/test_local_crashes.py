@@ -16,7 +16,6 @@ from small_corpus import encode_all
 from sparc_search.interfaces import Encoder
 from sparc_search.records import Document
 from sparc_search.stores.local import LocalStore, open_store, points, writer
-from sparc_search.stores.local.verify import verify
 
 Model = dict[str, str]
 Operation = tuple[str, tuple[tuple[str, str], ...]]
@@ -128,7 +127,7 @@ def check(location: Path, seed: int, count: int, encoder: Encoder) -> None:
         assert found_by_search(store) == set(state)
     with open_store(location, encoder.fingerprint, writable=True) as store:
         assert found(store) == state
-        assert verify(location).problems == ()
+        assert store.verify().problems == ()
         store.add(encode_all([Document("doc-0", "red again")], encoder))
         assert found(store) == {**state, "doc-0": "red again"}
     with open_store(location, encoder.fingerprint, writable=False) as store:

@@ -17,7 +17,6 @@ from small_corpus import encode_all
 from sparc_search.interfaces import Encoder
 from sparc_search.records import Document
 from sparc_search.stores.local import LocalStore, open_store, writer
-from sparc_search.stores.local.verify import verify
 
 IDS = st.sampled_from([f"doc-{n}" for n in range(8)])
 WORDS = st.sampled_from(["red", "green", "North", "1901", "climbing", "sea"])
@@ -65,7 +64,7 @@ class LocalStoreMachine(RuleBasedStateMachine):
 
     @rule()
     def check_everything(self) -> None:
-        assert verify(self.location).problems == ()
+        assert self.store.verify().problems == ()
 
     @invariant()
     def searches_equal_the_model(self) -> None:

@@ -41,6 +41,7 @@ class Change:
         self._generation = int(self._meta["generation"]) + 1
         self._documents = int(self._meta["documents"])
         self._passages = int(self._meta["passages"])
+        self._words = int(self._meta["words"])
         self._frequencies: Counter[str] = Counter()
         self._changed = False
 
@@ -57,14 +58,16 @@ class Change:
             tags = [(key, value, row) for key, value in metadata.items()]
             self._connection.executemany("INSERT INTO tags VALUES (?, ?, ?)", tags)
             self._frequencies.update(lex)
+            self._words += values[-1]
         self._documents += 1
         self._passages += len(document.passages)
         self._changed = True
 
     def _insert_passage(self, document: int | None, values: Sequence[Any]) -> int | None:
         query = """
-            INSERT INTO passages (document, generation, id, number, start, page, title, source, metadata, joints, text)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO passages
+            (document, generation, id, number, start, page, title, source, metadata, joints, text, words)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
         try:
             return self._connection.execute(query, (document, self._generation, *values)).lastrowid
@@ -78,9 +81,10 @@ class Change:
         found = self._connection.execute("SELECT row FROM documents WHERE id = ?", (document_id,)).fetchone()
         if found is None:
             return False
-        query = "SELECT row, features FROM passages JOIN encoded ON passage = row WHERE document = ?"
-        for row, features in self._connection.execute(query, found).fetchall():
+        query = "SELECT row, words, features FROM passages JOIN encoded ON passage = row WHERE document = ?"
+        for row, words, features in self._connection.execute(query, found).fetchall():
             self._remove_passage(row, features)
+            self._words -= words
         self._connection.execute("DELETE FROM documents WHERE row = ?", found)
         self._documents -= 1
         self._changed = True
@@ -107,4 +111,5 @@ class Change:
         self._connection.executemany(query, changed)
         gone = [(name,) for name, count in changed if count < 0]
         self._connection.executemany("DELETE FROM frequencies WHERE name = ? AND passages <= 0", gone)
-        write_meta(self._connection, generation=self._generation, documents=self._documents, passages=self._passages)
+        counts = {"documents": self._documents, "passages": self._passages, "words": self._words}
+        write_meta(self._connection, generation=self._generation, **counts)

@@ -45,6 +45,7 @@ CREATE TABLE passages (
     metadata TEXT,              -- NULL: the document's
     joints TEXT NOT NULL,       -- JSON
     text TEXT NOT NULL,
+    words INTEGER NOT NULL,
     generation INTEGER NOT NULL -- that brought it
 );
 CREATE INDEX passages_of_document ON passages(document, number);
@@ -65,7 +66,7 @@ CREATE TABLE segments (
 );
 CREATE TABLE tombstones (row INTEGER PRIMARY KEY);
 """
-_FACTS: Final = {"generation": 0, "documents": 0, "passages": 0, "next_segment": 1, "clean": 1}
+_FACTS: Final = {"generation": 0, "documents": 0, "passages": 0, "words": 0, "next_segment": 1, "clean": 1}
 
 
 def create(folder: Path, encoder: str) -> None:

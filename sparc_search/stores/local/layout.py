@@ -45,12 +45,19 @@ def exists(location: Path) -> bool:
 
 
 def next_folder(location: Path) -> Path:
-    """An empty folder for the next version; one that was never finished is cleared."""
-    number = int(current(location).name.removeprefix(_PREFIX)) + 1 if exists(location) else 1
-    folder = location / f"{_PREFIX}{number}"
+    """Where the next version goes. Something may be there that was never finished."""
+    number = _number(current(location)) + 1 if exists(location) else 1
+    return location / f"{_PREFIX}{number}"
+
+
+def clear(folder: Path) -> None:
+    """Make a version's folder, empty."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / SEGMENTS).mkdir(parents=True)
-    return folder
+
+
+def _number(folder: Path) -> int:
+    return int(folder.name.removeprefix(_PREFIX))
 
 
 def switch(location: Path, folder: Path) -> None:
@@ -58,11 +65,11 @@ def switch(location: Path, folder: Path) -> None:
     replace_text(location / CURRENT, folder.name + "\n")
 
 
-def remove_others(location: Path) -> None:
-    """Remove versions that do not count any more, and those that never did."""
-    keep = current(location)
-    for folder in location.glob(f"{_PREFIX}*"):
-        if folder != keep:
+def remove_old(location: Path, *, unfinished: bool) -> None:
+    """Remove versions that do not count any more, and, with `unfinished`, those that do not count yet."""
+    number = _number(current(location))
+    for folder in location.glob(f"{_PREFIX}[0-9]*"):
+        if _number(folder) < number or (unfinished and _number(folder) > number):
             shutil.rmtree(folder, ignore_errors=True)
 
 

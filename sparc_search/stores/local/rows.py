@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
-from ...interfaces import StoredPassage
-from ...records import Document, Passage, Section
+from ...interfaces import EncodedDocument, StoredPassage
+from ...records import Document, EncodedPassage, Passage, Section
 from .. import phrase_block
-from .features import decode_features
+from .features import as_features, decode_features
 from .segment import Source
 
 _MOST_PARAMETERS = 500
@@ -35,13 +35,14 @@ def document_values(document: Document, content_hash: str) -> tuple[Any, ...]:
     return (document.id, document.title, document.source, _json(document.metadata), sections, content_hash, text)
 
 
-def read_documents(connection: sqlite3.Connection) -> Iterator[tuple[int, str, Document]]:
-    """Every document with its row and content hash, by id."""
+def read_documents(connection: sqlite3.Connection) -> Iterator[EncodedDocument]:
+    """Every document with all its passages, by id."""
     query = "SELECT row, content_hash, id, title, source, metadata, sections, text FROM documents ORDER BY id"
     for row, content_hash, id, title, source, metadata, sections, text in connection.execute(query):
         body = zlib.decompress(text).decode("utf-8", "surrogatepass")
         marked = tuple(Section(*section) for section in json.loads(sections))
-        yield row, content_hash, Document(id, body, title, source, json.loads(metadata), marked)
+        document = Document(id, body, title, source, json.loads(metadata), marked)
+        yield EncodedDocument(document, content_hash, tuple(_encoded_passages(connection, row)))
 
 
 def passage_values(passage: Passage, document: Document) -> tuple[Any, ...]:
@@ -56,37 +57,40 @@ def passage_values(passage: Passage, document: Document) -> tuple[Any, ...]:
         None if passage.metadata == document.metadata else _json(passage.metadata),
         json.dumps(passage.joints),
         passage.text,
+        len(passage.text.split()),
     )
 
 
-_PASSAGE = """
-SELECT p.id, d.id, p.number, p.text, p.start, p.title, coalesce(p.source, d.source), p.page,
-       coalesce(p.metadata, d.metadata), p.joints, e.block
-FROM passages p JOIN documents d ON d.row = p.document JOIN encoded e ON e.passage = p.row
+_COLUMNS = """
+    p.id, d.id, p.number, p.text, p.start, p.title, coalesce(p.source, d.source), p.page,
+    coalesce(p.metadata, d.metadata), p.joints, e.block
 """
+_TABLES = "passages p JOIN documents d ON d.row = p.document JOIN encoded e ON e.passage = p.row"
 
 
 def read_passages(connection: sqlite3.Connection, ids: Sequence[str]) -> list[StoredPassage]:
     """Passages by id, in that order; those that are not there are left out."""
     found: dict[str, StoredPassage] = {}
     for some in chunks(ids):
-        for values in connection.execute(f"{_PASSAGE} WHERE p.id IN ({marks(some)})", some):
-            found[values[0]] = _stored(values)
+        query = f"SELECT {_COLUMNS} FROM {_TABLES} WHERE p.id IN ({marks(some)})"
+        for values in connection.execute(query, some):
+            found[values[0]] = _stored(values, check=False)
     return [found[id] for id in ids if id in found]
 
 
-def passages_of(connection: sqlite3.Connection, document: int) -> list[StoredPassage]:
-    """The passages of a document, by its row, in their order."""
-    query = f"{_PASSAGE} WHERE p.document = ? ORDER BY p.number"
-    return [_stored(values) for values in connection.execute(query, (document,))]
+def _encoded_passages(connection: sqlite3.Connection, document: int) -> Iterator[EncodedPassage]:
+    query = f"SELECT {_COLUMNS}, e.features FROM {_TABLES} WHERE p.document = ? ORDER BY p.number"
+    for *values, features in connection.execute(query, (document,)):
+        stored = _stored(values, check=True)
+        yield EncodedPassage(stored.passage, stored.block, as_features(decode_features(features)))
 
 
-def _stored(values: Sequence[Any]) -> StoredPassage:
+def _stored(values: Sequence[Any], *, check: bool) -> StoredPassage:
     id, document_id, number, text, start, title, source, page, metadata, joints, block = values
     passage = Passage(
         id, document_id, number, text, start, title, source, page, json.loads(metadata), tuple(json.loads(joints))
     )
-    return StoredPassage(passage, phrase_block.decode(block, check=False))
+    return StoredPassage(passage, phrase_block.decode(block, check=check))
 
 
 def sources(connection: sqlite3.Connection, first: int, last: int) -> Iterator[Source]:

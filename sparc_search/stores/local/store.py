@@ -12,11 +12,14 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from ...errors import IndexDamaged, IndexMismatch, UsageError
-from ...interfaces import EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
+from ...errors import IndexDamaged, IndexFailure, IndexMismatch, UsageError
+from ...interfaces import CheckReport, EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
 from ...records import Features
 from . import database, layout
+from .describe import describe
+from .points import reach
 from .recovery import check_before_reading, damaged_segments
+from .verify import verify
 from .view import State, View, load_state
 from .writer import Writer
 
@@ -28,13 +31,13 @@ def open_store(location: Path, encoder: str, *, writable: bool) -> LocalStore:
     """
     location = Path(location)
     if not writable:
-        check_before_reading(location, layout.current(location))
-        return LocalStore(location, encoder, None)
+        return LocalStore(location, layout.current(location), encoder, writable=False)
     held = layout.lock(location)
     try:
         if not layout.exists(location):
             _create(location, encoder)
-        return LocalStore(location, encoder, held)
+        layout.remove_old(location, unfinished=False)
+        return LocalStore(location, layout.current(location), encoder, writable=True, held=held)
     except BaseException:
         held.release()
         raise
@@ -45,6 +48,7 @@ def _create(location: Path, encoder: str) -> None:
         layout.current(location)  # nothing to make one for: say that there is none
     with database.translated(location):
         folder = layout.next_folder(location)
+        layout.clear(folder)
         database.create(folder, encoder)
         layout.switch(location, folder)
 
@@ -52,10 +56,13 @@ def _create(location: Path, encoder: str) -> None:
 class LocalStore:
     """An index in a folder. Safe to use from several threads."""
 
-    def __init__(self, location: Path, encoder: str, held: FileLock | None) -> None:
+    def __init__(
+        self, location: Path, folder: Path, encoder: str, *, writable: bool, held: FileLock | None = None
+    ) -> None:
         self.location = location
-        self._folder = layout.current(location)
+        self._folder = folder
         self._held = held
+        self._unchecked = not writable
         self._state: State | None = None
         self._lock = threading.Lock()  # guards the state and the idle connections
         self._writing = threading.Lock()
@@ -65,10 +72,9 @@ class LocalStore:
         self.encoder, self.identity = str(meta["encoder"]), str(meta["identity"])
         if encoder and encoder != self.encoder:
             raise _other_model(location, self.encoder, encoder)
-        self._writer = self._open_writer() if held else None
+        self._writer = self._open_writer() if writable else None
 
     def _open_writer(self) -> Writer:
-        layout.remove_others(self.location)
         writer = Writer(database.connect(self._folder, writable=True), self._folder)
         try:
             if not writer.begin():
@@ -83,6 +89,9 @@ class LocalStore:
     @contextmanager
     def view(self) -> Iterator[View]:
         """One committed state, for as long as the context lasts."""
+        if self._unchecked:
+            check_before_reading(self.location, self._folder)
+            self._unchecked = False
         connection = self._connection()
         try:
             with database.translated(self._folder):
@@ -164,6 +173,16 @@ class LocalStore:
         with self.view() as view:
             yield from view.documents_from(source_prefix)
 
+    def documents(self) -> Iterator[EncodedDocument]:
+        """Every document of one committed state, by id."""
+        with self.view() as view:
+            yield from view.documents()
+
+    def describe(self) -> dict[str, object]:
+        """What it holds and how much room that takes."""
+        with self.view() as view:
+            return describe(view, self._folder)
+
     def size_in_bytes(self) -> int:
         """Bytes of everything it keeps, derived files included."""
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
@@ -185,10 +204,33 @@ class LocalStore:
         with self._write() as writer:
             writer.compact()
 
-    def rebuild(self, segments: Sequence[str]) -> None:
-        """Make derived segments again from the database."""
+    def verify(self) -> CheckReport:
+        """Look at everything: the database, every block, every posting and vector."""
+        return verify(self._folder)
+
+    def repair(self, report: CheckReport) -> list[str]:
+        """Make the segments that a report names again from the database; their names."""
+        names = sorted({problem.derived for problem in report.problems if problem.derived})
         with self._write() as writer:
-            writer.rebuild(segments)
+            writer.rebuild(names)
+        return names
+
+    @contextmanager
+    def rebuilding(self, encoder: str) -> Iterator[LocalStore]:
+        """The store to come. It takes the old one's place when the context ends without an error.
+
+        What an attempt for the same encoder left unfinished is gone on with.
+        """
+        with self._write():  # nobody writes to the old one meanwhile: it would be lost
+            folder = layout.next_folder(self.location)
+            if _encoder_of(folder) != encoder:
+                layout.clear(folder)
+                database.create(folder, encoder)
+            with LocalStore(self.location, folder, encoder, writable=True) as new:
+                yield new
+            reach("rebuilt beside")
+            layout.switch(self.location, folder)
+            reach("switched")
 
     @contextmanager
     def _write(self) -> Iterator[Writer]:
@@ -204,19 +246,28 @@ class LocalStore:
         for connection in idle:
             connection.close()
         writer, self._writer = self._writer, None
-        if writer:
-            try:
+        try:
+            if writer:
                 with self._writing, database.translated(self._folder):
                     writer.close()
-            finally:
-                if self._held:
-                    self._held.release()
+        finally:
+            if self._held:
+                self._held.release()
 
     def __enter__(self) -> LocalStore:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _encoder_of(folder: Path) -> str | None:
+    """For which encoder an unfinished version was begun."""
+    try:
+        with database.opened(folder, writable=True) as connection:
+            return str(database.read_meta(connection)["encoder"])
+    except (IndexFailure, sqlite3.Error):
+        return None
 
 
 def _other_model(location: Path, made_with: str, encoder: str) -> IndexMismatch:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import IndexDamaged
+from ...interfaces import CheckReport, Problem
 from ...records import PhraseBlock
 from .. import phrase_block
 from ..derived_files import check_sums
@@ -20,29 +21,7 @@ from .features import FieldValues, decode_features
 from .postings import hash_of
 from .segment import Segment
 from .segment_files import open_segment
-from .store import open_store
 from .writer import Listed, listed_segments
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is not as it should be."""
-
-    where: str
-    what: str
-    segment: str = ""
-    """The segment it is in, which can be made again from the database."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What was looked at, and what was found."""
-
-    documents: int
-    passages: int
-    segments: int
-    postings: int
-    problems: tuple[Problem, ...]
 
 
 @dataclass(slots=True)
@@ -56,13 +35,12 @@ class _Seen:
     frequencies: Counter[str] = field(default_factory=Counter)
 
 
-def verify(location: Path) -> Report:
-    """Check everything in the index at a place. It may be written to meanwhile: one committed state is looked at."""
-    folder = layout.current(location)
+def verify(folder: Path) -> CheckReport:
+    """Check a version of an index. It may be written to meanwhile: one committed state is looked at."""
     with database.opened(folder, writable=False) as connection, database.transaction(connection, write=False):
         problems = list(_database(connection))
         if problems:  # the rest would only say the same in other words
-            return Report(0, 0, 0, 0, tuple(problems))
+            return CheckReport({}, tuple(problems))
         seen = _Seen()
         problems += _passages(connection, seen)
         problems += _counts(connection, seen)
@@ -73,16 +51,9 @@ def verify(location: Path) -> Report:
             problems += found
             postings += count
         problems += _coverage(connection, listed, seen)
-        meta = database.read_meta(connection)
-    return Report(int(meta["documents"]), int(meta["passages"]), len(listed), postings, tuple(problems))
-
-
-def repair(location: Path, report: Report) -> list[str]:
-    """Make the segments that a report names again from the database; their names."""
-    names = sorted({problem.segment for problem in report.problems if problem.segment})
-    with open_store(location, "", writable=True) as store:
-        store.rebuild(names)
-    return names
+        (documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
+    counts = {"documents": documents, "passages": len(seen.rows), "segments": len(listed), "postings": postings}
+    return CheckReport(counts, tuple(problems))
 
 
 # --- the database ----------------------------------------------------------------------------------------------------

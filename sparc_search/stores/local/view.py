@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...interfaces import Hit, Statistics, StoredPassage, VectorChange
+from ...interfaces import EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
 from ...records import Features
 from . import rows
 from .layout import SEGMENTS
@@ -80,7 +80,7 @@ class View:
     """Reads and searches one state; the connection's transaction holds it still."""
 
     def __init__(self, connection: sqlite3.Connection, state: State) -> None:
-        self._connection = connection
+        self.connection = connection
         self.state = state
 
     def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> list[Hit]:
@@ -104,14 +104,14 @@ class View:
 
     def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
         """Passages by id, in that order; those that have vanished are left out."""
-        return rows.read_passages(self._connection, passage_ids)
+        return rows.read_passages(self.connection, passage_ids)
 
     def statistics(self, lex_names: Sequence[str]) -> Statistics:
         """Number of passages and, of these terms, in how many each stands."""
         found: dict[str, int] = {}
         for some in rows.chunks(lex_names):
             query = f"SELECT name, passages FROM frequencies WHERE name IN ({rows.marks(some)})"
-            found.update(self._connection.execute(query, some))
+            found.update(self.connection.execute(query, some))
         return Statistics(self.state.generation, self.state.passages, found)
 
     def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
@@ -119,13 +119,17 @@ class View:
         found: dict[str, str] = {}
         for some in rows.chunks(document_ids):
             query = f"SELECT id, content_hash FROM documents WHERE id IN ({rows.marks(some)})"
-            found.update(self._connection.execute(query, some))
+            found.update(self.connection.execute(query, some))
         return found
+
+    def documents(self) -> Iterator[EncodedDocument]:
+        """Every document, by id."""
+        return rows.read_documents(self.connection)
 
     def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
         """Id and source of every document whose source begins with the prefix."""
         query = "SELECT id, source FROM documents WHERE source >= ? AND source < ? ORDER BY source, id"
-        yield from self._connection.execute(query, (source_prefix, source_prefix + "\U0010ffff"))
+        yield from self.connection.execute(query, (source_prefix, source_prefix + "\U0010ffff"))
 
     def matching(self, where: Mapping[str, str]) -> list[str]:
         """The passages a filter lets through."""
@@ -139,9 +143,9 @@ class View:
     def vector_changes(self, since: int) -> Iterator[VectorChange]:
         """The vectors of passages that came after a generation."""
         query = "SELECT DISTINCT generation FROM passages WHERE generation > ? ORDER BY generation"
-        for (generation,) in self._connection.execute(query, (since,)).fetchall():
+        for (generation,) in self.connection.execute(query, (since,)).fetchall():
             own = "SELECT id FROM passages WHERE generation = ? ORDER BY row"
-            ids = tuple(id for (id,) in self._connection.execute(own, (generation,)))
+            ids = tuple(id for (id,) in self.connection.execute(own, (generation,)))
             blocks = [passage.block for passage in self.fetch(ids)]
             vectors = [block.passage_vector * np.float32(block.passage_scale) for block in blocks]
             yield VectorChange(generation, ids, np.stack(vectors))
@@ -158,7 +162,7 @@ class View:
     def _filter(self, key: tuple[tuple[str, str], ...]) -> tuple[Mask, ...]:
         parts = " INTERSECT ".join(["SELECT passage FROM tags WHERE key = ? AND value = ?"] * len(key))
         parameters: list[Any] = [text for pair in key for text in pair]
-        found = np.array([row for (row,) in self._connection.execute(f"{parts} ORDER BY 1", parameters)], np.int64)
+        found = np.array([row for (row,) in self.connection.execute(f"{parts} ORDER BY 1", parameters)], np.int64)
         # Tags of deleted passages are gone too, so nothing dead is let through.
         return tuple(segment.holding(found) for segment in self.state.segments)
 

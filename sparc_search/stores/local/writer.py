@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import IndexFailure
 from ...interfaces import EncodedDocument
 from ..derived_files import Files
 from . import rows
@@ -99,14 +100,14 @@ class Writer:
             self._merge(run)
 
     def compact(self) -> None:
-        """One segment of everything that is alive, and a database without holes."""
+        """One segment of everything that is alive, and a database without holes: what was deleted is gone."""
         self.flush()
         found = self.segments()
         (dead,) = self.connection.execute("SELECT count(*) FROM tombstones").fetchone()
         if found and (len(found) > 1 or dead):
             self._merge(found)
         self.connection.execute("VACUUM")
-        self.checkpoint()
+        self._empty_log()
 
     def build(self, first: int, last: int, replaced: Sequence[str]) -> None:
         """Make the segment of these rows from the database, in the place of others."""
@@ -194,9 +195,14 @@ class Writer:
 
     # --- the database ----------------------------------------------------------------------------------------------
 
-    def checkpoint(self) -> None:
-        """Bring what is in the write-ahead log into the database file."""
-        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    def _empty_log(self) -> None:
+        """Bring what is in the write-ahead log into the database file, and leave nothing there."""
+        (busy, _, _) = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise IndexFailure(
+                "the index is compact, but someone still reads its older state, which stays in the log until then",
+                "run it again when that has ended",
+            )
 
     def close(self) -> None:
         """Leave nothing for readers to do in memory, and let go of the database."""

@@ -1,0 +1,117 @@
+"""Documents of an index as lines of JSON: for other programs to read, and, with blocks, for another index to take over.
+
+The first line says what follows: `{"format": "sparc-search-export", "version": 1, "encoder": …, "encoded": …}`. Every
+other line is one document with its passages, their weights by field and n-gram, and, if `encoded`, their phrase blocks.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from ..errors import IndexFailure
+from ..interfaces import EncodedDocument
+from ..records import Document, EncodedPassage, Passage, Section
+from . import phrase_block
+
+FORMAT: Final = "sparc-search-export"
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What an export holds."""
+
+    encoder: str
+    encoded: bool
+
+
+def export_lines(documents: Iterable[EncodedDocument], header: Header) -> Iterator[str]:
+    """The lines of an export, without line ends, in ASCII."""
+    yield json.dumps({"format": FORMAT, "version": VERSION, **asdict(header)})
+    for document in documents:
+        yield json.dumps(_plain_document(document, header.encoded))
+
+
+def read_header(line: str) -> Header:
+    """What the first line says; `IndexFailure` if it is no export that this version can read."""
+    try:
+        found = json.loads(line)
+        known = found["format"] == FORMAT
+        version, header = int(found["version"]), Header(str(found["encoder"]), bool(found["encoded"]))
+    except (ValueError, KeyError, TypeError):
+        known, version = False, VERSION
+    if not known:
+        raise IndexFailure("this is no export of an index", "`sparc-search index export` makes one")
+    if version != VERSION:
+        raise IndexFailure(f"this export has version {version}, known is {VERSION}", "upgrade sparc-search")
+    return header
+
+
+def read_line(line: str, header: Header, number: int) -> EncodedDocument:
+    """One document; without blocks in the export it comes without passages."""
+    try:
+        found = json.loads(line)
+        passages = [_passage(found, passage) for passage in found["passages"]] if header.encoded else []
+        return EncodedDocument(_document(found), str(found["content_hash"]), tuple(passages))
+    except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
+        raise IndexFailure(f"line {number} of the export is damaged: {error}", "export it again") from error
+
+
+def _plain_document(encoded: EncodedDocument, blocks: bool) -> dict[str, Any]:
+    document = encoded.document
+    return {
+        "id": document.id,
+        "title": document.title,
+        "source": document.source,
+        "metadata": dict(document.metadata),
+        "sections": [asdict(section) for section in document.sections],
+        "text": document.text,
+        "content_hash": encoded.content_hash,
+        "passages": [_plain_passage(passage, blocks) for passage in encoded.passages],
+    }
+
+
+def _plain_passage(encoded: EncodedPassage, blocks: bool) -> dict[str, Any]:
+    passage = encoded.passage
+    plain = {
+        "id": passage.id,
+        "number": passage.number,
+        "start": passage.start,
+        "page": passage.page,
+        "title": passage.title,
+        "source": passage.source,
+        "metadata": dict(passage.metadata),
+        "joints": list(passage.joints),
+        "text": passage.text,
+        "features": {field: dict(values) for field, values in encoded.features.items()},
+    }
+    if blocks:
+        plain["block"] = base64.b64encode(phrase_block.encode(encoded.block)).decode("ascii")
+    return plain
+
+
+def _document(found: Mapping[str, Any]) -> Document:
+    sections = tuple(Section(**section) for section in found["sections"])
+    return Document(found["id"], found["text"], found["title"], found["source"], dict(found["metadata"]), sections)
+
+
+def _passage(document: Mapping[str, Any], found: Mapping[str, Any]) -> EncodedPassage:
+    passage = Passage(
+        id=found["id"],
+        document_id=document["id"],
+        number=found["number"],
+        text=found["text"],
+        start=found["start"],
+        title=found["title"],
+        source=found["source"],
+        page=found["page"],
+        metadata=dict(found["metadata"]),
+        joints=tuple(found["joints"]),
+    )
+    block = phrase_block.decode(base64.b64decode(found["block"], validate=True))
+    return EncodedPassage(passage, block, found["features"])
