@@ -54,5 +54,5 @@ format: $(VENV)/.dev ## put the code into its form
 	$(RUN)/ruff format .
 
 clean: ## remove everything that the other verbs made
-	rm -rf $(VENV) build dist *.egg-info .sparc-search/demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .sparc-search/demo* .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,9 +13,9 @@ import click
 
 from sparc_search.cli.main import cli
 from sparc_search.cli.terminal import note
+from sparc_search.model.files import open_model
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-INDEX: Final = ".sparc-search/demo"
 PROGRAM: Final = Path(sys.executable).parent / "sparc-search"
 
 QUESTIONS: Final = (
@@ -34,7 +34,12 @@ NEXT: Final = (
 )
 
 
-def main(index: str = INDEX) -> int:
+def demo_index() -> str:
+    """A folder for each model: an index made by an older one would be refused."""
+    return f".sparc-search/demo-{open_model('default').fingerprint[:8]}"
+
+
+def main(index: str) -> int:
     """Run the demo in the checkout; seconds spent before this program started come in as DEMO_SECONDS."""
     begun = time.monotonic() - float(os.environ.get("DEMO_SECONDS", "0"))
     os.chdir(ROOT)
@@ -75,4 +80,4 @@ def say_next(index: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else demo_index()))

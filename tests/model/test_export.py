@@ -63,6 +63,7 @@ def assert_equal_on_real_tokens(found: Outputs, expected: Outputs, mask: NDArray
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", BODIES)
 def test_onnx_equals_torch_in_fp32(body: str, tmp_path: Path) -> None:
     compare(SparcModel(tiny_network(3, BODIES[body]), tiny_pieces()), tmp_path)
