@@ -33,26 +33,18 @@ _SHOWN_REJECTS = 5
 @click.command()
 @click.argument("path", nargs=-1)
 @settings_options("index", "engine", "encoder", "model", "threads")
-@click.option(
-    "--format", "format_", default="", metavar="NAME", help="Read every file as this format (a reader plugin)."
-)
+@click.option("--format", "format_", default="", metavar="NAME", help="Read every file with this reader (a plugin).")
 @click.option("--id-field", default="", help="Field or column that holds the id.  [default: id, _id, docid, doc_id]")
 @click.option("--text-field", default="", help="… the text.  [default: text, contents, content, body]")
 @click.option("--title-field", default="", help="… the title.  [default: title]")
 @click.option("--include", multiple=True, metavar="GLOB", help="Read only files like this. Repeatable.")
-@click.option(
-    "--exclude", multiple=True, metavar="GLOB", help="Leave out files and folders like this. May be repeated."
-)
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files or folders like this. Repeatable.")
 @click.option("--corpus", default="", metavar="NAME", help="Put NAME/ before every id, and NAME in the metadata.")
-@click.option(
-    "--dry-run", is_flag=True, help="Write nothing: count, show the first passages, say what would be skipped."
-)
+@click.option("--dry-run", is_flag=True, help="Write nothing; count, and show the first passages.")
 @click.option("--sync", is_flag=True, help="Delete documents from these paths that are no longer there.")
 @click.option("--rejects", type=click.Path(path_type=Path), help="Reject file.  [default: beside the index]")
 @click.option("--retry-rejects", is_flag=True, help="Read again what the reject file names, and nothing else.")
-@click.option(
-    "--max-rejects", type=click.IntRange(0), help="Stop when more than this are rejected.  [default: no limit]"
-)
+@click.option("--max-rejects", type=click.IntRange(0), help="Stop when more are rejected.  [default: no limit]")
 @click.option(
     "--batch-tokens",
     type=click.IntRange(1),
@@ -79,6 +71,7 @@ def ingest(settings: Settings, **arguments: Any) -> int:
 
 
 def _plan(arguments: dict[str, Any], rejects_path: Path) -> Plan:
+    from sparc_search import plugins
     from sparc_search.loaders.patterns import Filters
     from sparc_search.loaders.pipeline import Plan
     from sparc_search.loaders.rejects import rejected_before
@@ -87,6 +80,8 @@ def _plan(arguments: dict[str, Any], rejects_path: Path) -> Plan:
     retry = arguments["retry_rejects"]
     if retry and (arguments["path"] or arguments["sync"]):
         raise UsageError("--retry-rejects reads what was rejected, and nothing else", "leave out PATH and --sync")
+    if arguments["format_"]:
+        plugins.load("readers", arguments["format_"])  # an unknown name is said now
     named = {name: arguments[name.replace("-", "_")] for name in ("id-field", "text-field", "title-field")}
     return Plan(
         roots=[] if retry else roots(arguments["path"]),
@@ -126,7 +121,7 @@ def _run(plan: Plan, encoder: Encoder, store: Store | None, rejects: RejectFile,
 
     with _stop_on_signals() as stop, closing(run_plan(plan, encoder, store, stop)) as events, Bar(plan) as bar:
         try:
-            summary = _follow(events, bar, None if plan.dry_run else rejects)
+            summary = _follow(events, bar, None if plan.dry_run else rejects, stop)
         except BaseException:
             rejects.abandon()
             raise
@@ -138,11 +133,14 @@ def _run(plan: Plan, encoder: Encoder, store: Store | None, rejects: RejectFile,
     return _conclude(summary, kept)
 
 
-def _follow(events: Iterator[Event], bar: Bar, rejects: RejectFile | None) -> Summary:
+def _follow(events: Iterator[Event], bar: Bar, rejects: RejectFile | None, stop: threading.Event) -> Summary:
     from sparc_search.loaders.outcomes import Outcome, Progress
 
-    rejected = 0
+    rejected, told = 0, False
     for event in events:
+        if stop.is_set() and not told:
+            note("finishing the batch in flight; press Ctrl-C again to stop at once")
+            told = True
         if isinstance(event, Progress):
             bar.update(event)
         elif isinstance(event, Outcome):
@@ -172,7 +170,6 @@ def _stop_on_signals() -> Iterator[threading.Event]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        note("finishing the batch in flight; press Ctrl-C again to stop at once")
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -198,7 +198,7 @@ def training_settings(options: dict[str, Any], passages: list[TrainingPassage]) 
 
     if options["steps"] and options["epochs"]:
         raise UsageError("--steps and --epochs exclude each other")
-    per_epoch = sum(min(1.0, passage.weight) for passage in passages) / options["passages"] / options["accumulate"]
+    per_epoch = sum(passage.weight for passage in passages) / options["passages"] / options["accumulate"]
     steps = options["steps"] or max(1, round((options["epochs"] or 3) * per_epoch))
     names = "rate head_rate warm_up cool_down accumulate average seed evaluate_every checkpoint_every patience threads"
     return TrainingSettings(

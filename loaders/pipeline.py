@@ -16,7 +16,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 from sparc_search.errors import UsageError
 from sparc_search.interfaces import Encoder, Sized, SourceCatalogue, Store
@@ -35,6 +35,7 @@ from .reading import Read, Reading
 from .sandbox import Sandbox
 from .seen import Seen
 from .stages import (
+    Arrivals,
     Arrived,
     Encoded,
     EncodedAll,
@@ -50,11 +51,14 @@ from .stages import (
 from .vanished import vanished
 from .walk import Found, Passed, Root, walk
 
+Item = TypeVar("Item")
+
 UNDER_WAY: Final = 4_000_000
 """Characters that may be under way at once; one document that is longer goes alone."""
 
 _COMMIT_PASSAGES: Final = 512
 _COMMIT_SECONDS: Final = 10.0
+_LOOK_UP_AT_ONCE: Final = 256
 _DELETE_AT_ONCE: Final = 500
 _TICK: Final = 0.5
 
@@ -109,7 +113,9 @@ class _Run:
         self._jobs: Jobs = queue.SimpleQueue()
         self._budget = Budget(UNDER_WAY)
         found = iter(plan.only) if plan.only is not None else walk(plan.roots, plan.filters)
-        self._reader = ReaderThread(self._reading.everything(found), self._inbox, self._budget, self._ending)
+        self._arrivals = Arrivals(self._inbox)
+        items = self._reading.everything(found)
+        self._reader = ReaderThread(items, self._arrivals, self._inbox, self._budget, self._ending)
         self._encoder = EncoderThread(self._encoding, self._jobs, self._inbox, self._ending)
         self._seen = Seen()
         self._accounts = Accounts()
@@ -125,8 +131,9 @@ class _Run:
         while not isinstance(message, EncodedAll):
             message = self._next_message()
             match message:
-                case Arrived(items) if not self._ending.is_set():  # what comes later has not been read, as it were
-                    yield from self._arrived(items)
+                case Arrived() if not self._ending.is_set():  # what comes later has not been read, as it were
+                    for items in batched(self._arrivals.take(), _LOOK_UP_AT_ONCE):
+                        yield from self._arrived(items)
                 case ReadAll():
                     self._jobs.put(None)
                 case Encoded(done):
@@ -287,6 +294,12 @@ def _outcome(
     kind: Kind, document: Document, root: Root, reason: str = "", remedy: str = "", passages: int = 0
 ) -> Outcome:
     return Outcome(kind, document.id, document.source, reason, remedy, root.path, root.kind, passages)
+
+
+def batched(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """The items, so many at a time."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 def _size(store: Store | None) -> int | None:

@@ -15,15 +15,10 @@ from .reading import Read
 from .walk import Passed
 
 _OVERHEAD: Final = 1_000  # characters that anything counts for besides its text
-_HANDOVER_ITEMS: Final = 64
-_HANDOVER_SECONDS: Final = 0.2
 
 
-@dataclass(frozen=True, slots=True)
 class Arrived:
-    """Read, and handed over together."""
-
-    items: list[Read | Passed]
+    """Something was read and lies in `Arrivals`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +53,47 @@ def cost(item: Read | Passed) -> int:
     return _OVERHEAD + (len(item.document.text) if isinstance(item, Read) else 0)
 
 
-class ReaderThread(threading.Thread):
-    """Takes items as fast as the budget allows and hands them over in small lists."""
+class Arrivals:
+    """Where the reader puts what it has read. One message is enough for all that gathers until somebody looks."""
 
-    def __init__(self, items: Iterator[Read | Passed], inbox: Inbox, budget: Budget, ending: threading.Event) -> None:
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._items: list[Read | Passed] = []
+        self._lock = threading.Lock()
+
+    def put(self, item: Read | Passed) -> None:
+        """Put something there, and say so if nobody has been told yet."""
+        with self._lock:
+            self._items.append(item)
+            first = len(self._items) == 1
+        if first:
+            self._inbox.put(Arrived())
+
+    def take(self) -> list[Read | Passed]:
+        """All that is there."""
+        with self._lock:
+            items, self._items = self._items, []
+        return items
+
+
+class ReaderThread(threading.Thread):
+    """Reads as fast as the budget allows."""
+
+    def __init__(
+        self, items: Iterator[Read | Passed], arrivals: Arrivals, inbox: Inbox, budget: Budget, ending: threading.Event
+    ) -> None:
         super().__init__(name="reader", daemon=True)
-        self._items, self._inbox, self._budget, self._ending = items, inbox, budget, ending
-        self._pending: list[Read | Passed] = []
-        self._pending_since = 0.0
+        self._items, self._arrivals, self._inbox = items, arrivals, inbox
+        self._budget, self._ending = budget, ending
         self.seconds = 0.0
 
     def run(self) -> None:
         """Read everything."""
         try:
-            while (item := self._timed_next()) is not None and not self._ending.is_set():
-                # What is pending holds budget too: it must be on its way before there is any waiting for more.
-                if not self._budget.try_take(cost(item)):
-                    self._hand_over()
-                    if not self._budget.take(cost(item)):
-                        return
-                self._pending.append(item)
-                if len(self._pending) >= _HANDOVER_ITEMS or self._is_old():
-                    self._hand_over()
-            self._hand_over()
+            while (item := self._timed_next()) is not None:
+                if self._ending.is_set() or not self._budget.take(cost(item)):
+                    return
+                self._arrivals.put(item)
             self._inbox.put(ReadAll())
         except BaseException as error:  # belongs to the thread that started this one
             self._inbox.put(Failed(error))
@@ -91,16 +104,6 @@ class ReaderThread(threading.Thread):
             return next(self._items, None)
         finally:
             self.seconds += time.perf_counter() - started
-
-    def _is_old(self) -> bool:
-        if len(self._pending) == 1:
-            self._pending_since = time.monotonic()
-        return time.monotonic() - self._pending_since > _HANDOVER_SECONDS
-
-    def _hand_over(self) -> None:
-        if self._pending:
-            self._inbox.put(Arrived(self._pending))
-            self._pending = []
 
 
 class EncoderThread(threading.Thread):

@@ -7,6 +7,7 @@ token costs as much as a real one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -56,10 +57,12 @@ class Batch:
 def plan_epoch(
     passages: Sequence[TrainingPassage], neighbours: Sequence[Sequence[int]], shape: BatchShape, seed: int, epoch: int
 ) -> list[Step]:
-    """All steps of an epoch: every drawn passage once, next to its neighbours where they are still free."""
+    """All steps of an epoch: passages as often as their weight says, next to neighbours that are still free."""
     rng = np.random.default_rng((seed, epoch))
-    drawn = [number for number, passage in enumerate(passages) if rng.random() < passage.weight]
-    groups = grouped(rng.permutation(drawn).tolist(), neighbours, shape.group, rng)
+    groups: list[list[int]] = []
+    for seen in range(max(1, math.ceil(max(passage.weight for passage in passages)))):  # a weight of 2: two rounds
+        drawn = [number for number, passage in enumerate(passages) if rng.random() < passage.weight - seen]
+        groups += grouped(rng.permutation(drawn).tolist(), neighbours, shape.group)
     lengths = [max(len(passages[number].ids) for number in group) for group in groups]
     order = sorted(range(len(groups)), key=lambda at: lengths[at] + rng.uniform(0, 24))  # noise mixes the batches
     per_step = max(1, shape.passages // shape.group)
@@ -73,9 +76,7 @@ def plan_epoch(
     return steps
 
 
-def grouped(
-    order: Sequence[int], neighbours: Sequence[Sequence[int]], size: int, rng: np.random.Generator
-) -> list[list[int]]:
+def grouped(order: Sequence[int], neighbours: Sequence[Sequence[int]], size: int) -> list[list[int]]:
     """Each passage in exactly one group: a seed and those of its nearest neighbours nobody has taken yet."""
     free = set(order)
     groups: list[list[int]] = []

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..errors import ModelDamaged
+from ..errors import ModelDamaged, UsageError
 from ..model.network import SparcNetwork
 from .average import WeightAverage, copy_into, trainable
 from .batches import BatchShape, Step, make_batch, number_questions, plan_epoch
@@ -89,7 +89,7 @@ class Training:
         idf = inverse_document_frequency(passages, int(network.config.body["vocab_size"]))
         self.idf = torch.from_numpy(idf).to(self.device)
         self.memory: NDArray[np.float16] | None = None  # the newest vector of each question
-        self.written = np.zeros(len(self.owner), np.bool_)  # whose vector this process has seen in this epoch
+        self.written = np.zeros(len(self.owner), np.bool_)  # vectors the other processes do not know yet
         self.mined = lexical_vectors(passages, idf, settings.seed).astype(np.float16)  # what this epoch was mined by
         self.step = self.epoch = self.step_in_epoch = 0
         self.best: Measures | None = None
@@ -106,6 +106,11 @@ class Training:
         stopped = False
         while not self.finished and not stopped:
             steps = self.plan()
+            if len(steps) < per_step:
+                raise UsageError(
+                    f"an epoch has {len(steps)} batches, one step needs {per_step}",
+                    "use smaller batches, less accumulation, fewer processes or more data",
+                )
             started = time.monotonic()
             while self.step_in_epoch + per_step <= len(steps) and not self.finished:
                 if stopped := self.world.any(stop()):
@@ -138,8 +143,13 @@ class Training:
         """From here on negatives are mined by the model's own question vectors."""
         self.epoch, self.step_in_epoch = self.epoch + 1, 0
         if self.memory is not None:
-            self.world.merge_rows(self.memory, self.written)
+            self.exchange_memory()
             self.mined = self.memory.copy()
+
+    def exchange_memory(self) -> None:
+        """Let every process know the question vectors that the others computed."""
+        if self.memory is not None:
+            self.world.merge_rows(self.memory, self.written)
             self.written[:] = False
 
     def optimise(self, steps: Sequence[Step]) -> tuple[Losses, int, int]:
@@ -200,6 +210,7 @@ class Training:
 
     def save(self) -> None:
         """Write a checkpoint, if a place for it was given."""
+        self.exchange_memory()
         if self.checkpoint is None or not self.world.leads:
             return
         names = {id(parameter): name for name, parameter in trainable(self.network).items()}
@@ -233,6 +244,13 @@ class Training:
             raise ModelDamaged(
                 f"the checkpoint was made with {state['questions']} questions, the data now has {len(self.owner)}",
                 "resume with the same data files and held-out articles",
+            )
+        before, now = state["settings"], asdict(self.settings)
+        changed = [name for name in ("batch", "accumulate", "seed") if before[name] != now[name]]
+        if changed:
+            raise UsageError(
+                f"{changed[0]} was {before[changed[0]]} before, and is {now[changed[0]]} now",
+                "resume with the settings the run was started with",
             )
         copy_into(self.network, tensors["weights"])
         self.average.values = tensors["average"]

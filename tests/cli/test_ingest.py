@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+RunCli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARC_SEARCH_ENCODER", "toy")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "alps.md").write_text("# Alps\n\nThe Eiger was first climbed in 1858 by Charles Barrington.\n")
+    (corpus / "seas.txt").write_text("The Baltic Sea is shallow. The Caspian Sea has no outlet.")
+    return corpus
+
+
+def summary(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def counts(done: subprocess.CompletedProcess[str]) -> tuple[int, ...]:
+    """indexed, unchanged, rejected, skipped, deleted"""
+    found = summary(done)
+    assert found["read"] == found["indexed"] + found["unchanged"] + found["rejected"] + found["skipped"]
+    return tuple(found[kind] for kind in ("indexed", "unchanged", "rejected", "skipped", "deleted"))
+
+
+def test_the_summary_is_the_only_thing_on_stdout(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
+    done = run_cli("ingest", corpus, "--index", tmp_path / "index")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert counts(done) == (2, 0, 0, 0, 0)
+    found = summary(done)
+    assert found["passages"] == 2
+    assert found["bytes_per_word"] > 0
+    assert found["rejects_file"] is None
+    assert "first_passages" not in found
+    again = run_cli("ingest", corpus, "--index", tmp_path / "index")
+    assert (again.returncode, counts(again)) == (0, (0, 2, 0, 0, 0))
+
+
+def test_what_was_ingested_answers(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
+    run_cli("ingest", corpus, "--index", tmp_path / "index")
+    done = run_cli("ask", "--index", tmp_path / "index", "--json", "When was the Eiger climbed?")
+    assert "1858" in done.stdout
+
+
+def test_a_dry_run_makes_no_index(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
+    (corpus / "bad.txt").write_bytes(b"\xff")
+    (corpus / "picture.png").write_bytes(b"x")
+    done = run_cli("ingest", corpus, "--index", tmp_path / "index", "--dry-run")
+    assert done.returncode == 3
+    assert counts(done) == (2, 0, 1, 1, 0)
+    found = summary(done)
+    assert found["first_passages"][0]["title"] == "Alps"
+    assert found["reasons"]["no reader for files .png"] == 1
+    assert not (tmp_path / "index").exists()
+    assert not (tmp_path / "index.rejects.jsonl").exists()
+
+
+def test_rejects_are_written_retried_and_gone(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
+    (corpus / "bad.txt").write_bytes(b"Z\xfcrich")
+    (corpus / "lines.jsonl").write_text('[1]\n{"text": "A good line."}\n')
+    done = run_cli("ingest", corpus, "--index", tmp_path / "index")
+    assert (done.returncode, counts(done)) == (3, (3, 0, 2, 0, 0))
+    assert "not UTF-8: byte 0xfc at position 1" in done.stderr
+    assert "iconv" in done.stderr
+    rejects = tmp_path / "index.rejects.jsonl"
+    assert summary(done)["rejects_file"] == str(rejects)
+    assert [json.loads(line)["source"] for line in rejects.read_text().splitlines()] == [
+        str(corpus / "bad.txt"),
+        str(corpus / "lines.jsonl"),
+    ]
+    (corpus / "bad.txt").write_text("Zürich")
+    done = run_cli("ingest", "--index", tmp_path / "index", "--retry-rejects")
+    assert (done.returncode, counts(done)) == (3, (1, 1, 1, 0, 0))
+    (corpus / "lines.jsonl").unlink()
+    done = run_cli("ingest", "--index", tmp_path / "index", "--retry-rejects")
+    assert counts(done) == (0, 0, 0, 1, 0)
+    assert not rejects.exists()
+
+
+def test_sync_and_filters_and_corpus(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
+    index = ("--index", tmp_path / "index", "--corpus", "mine")
+    assert counts(run_cli("ingest", corpus, *index, "--include", "*.md")) == (1, 0, 0, 1, 0)
+    assert counts(run_cli("ingest", corpus, *index)) == (1, 1, 0, 0, 0)
+    (corpus / "seas.txt").unlink()
+    assert counts(run_cli("ingest", corpus, *index, "--exclude", "*.txt")) == (0, 1, 0, 0, 0)
+    assert counts(run_cli("ingest", corpus, *index, "--sync")) == (0, 1, 0, 0, 1)
+
+
+def test_standard_input_with_a_format_and_fields(run_cli: RunCli, tmp_path: Path) -> None:
+    options = ("--format", "jsonl", "--id-field", "key", "--text-field", "abstract", "--title-field", "name")
+    line = json.dumps({"key": "k", "abstract": "Some words.", "name": "N"})
+    done = run_cli("ingest", "-", "--index", tmp_path / "index", *options, "--dry-run", input=line)
+    (passage,) = summary(done)["first_passages"]
+    assert (passage["document_id"], passage["text"], passage["title"]) == ("k", "Some words.", "N")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 1, "nothing to read"),
+        (("nowhere",), 1, "there is no nowhere"),
+        (("*.nothing",), 1, "no file fits"),
+        (("empty",), 1, "is empty"),
+        (("corpus", "--format", "markdwon"), 1, "did you mean 'markdown'"),
+        (("corpus", "--include", "*.exe"), 1, "nothing to index"),
+        (("corpus", "--include", "[z-a]"), 2, "bad pattern"),
+        (("corpus", "--retry-rejects"), 2, "leave out PATH"),
+        (("--retry-rejects",), 1, "there is no reject file"),
+        (("corpus", "--batch-tokens", "0"), 2, "--batch-tokens"),
+    ],
+)
+def test_wrong_calls_say_what_to_do(
+    run_cli: RunCli, corpus: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    done = run_cli("ingest", *arguments, "--index", tmp_path / "index")
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_too_many_rejects_stop_it(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
+    (corpus / "a.jsonl").write_text("bad\n" * 10)
+    done = run_cli("ingest", corpus, "--index", tmp_path / "index", "--max-rejects", "3")
+    assert done.returncode == 1
+    assert "rejects" in done.stderr
+    assert summary(done)["stopped"] == "too many rejects"
+
+
+def test_an_unreadable_file_is_one_reject(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
+    """Root may read everything, so what cannot be read is a link that leads nowhere."""
+    (corpus / "secret.txt").symlink_to("nowhere")
+    done = run_cli("ingest", corpus, "--index", tmp_path / "index")
+    assert (done.returncode, counts(done)) == (3, (2, 0, 1, 0, 0))
+
+
+def test_hostile_names_do_not_reach_the_terminal(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
+    (corpus / "evil\x1b[2J.txt").write_bytes(b"\xff")
+    done = run_cli("ingest", corpus, "--index", tmp_path / "index")
+    assert done.returncode == 3
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "\x1b" not in (tmp_path / "index.rejects.jsonl").read_text()
+
+
+def test_a_full_disk_is_said_and_the_index_keeps_what_it_had(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    run_cli("ingest", corpus, "--index", index)
+    (corpus / "new.txt").write_text(
+        "\n\n".join(f"Paragraph {n} with more words for a longer text." for n in range(300))
+    )
+    script = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
+        "from sparc_search.cli.main import run\n"
+        f"sys.exit(run(['ingest', {str(corpus)!r}, '--index', {str(index)!r}]))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if "toy-plugin" in path)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    again = run_cli("ingest", corpus, "--index", index)
+    assert (again.returncode, counts(again)) == (0, (1, 2, 0, 0, 0))
+
+
+# --- signals ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def started(toy_plugin: Path, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """An ingest from a pipe that is still open."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str, stderr: int | IO[str] = subprocess.PIPE) -> subprocess.Popen[str]:
+        command = [
+            sys.executable,
+            "-m",
+            "sparc_search.cli.main",
+            "ingest",
+            *arguments,
+            "--index",
+            str(tmp_path / "index"),
+        ]
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(toy_plugin)},
+        )
+        running.append(process)
+        return process
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def feed(process: subprocess.Popen[str], count: int) -> None:
+    assert process.stdin
+    for number in range(count):
+        process.stdin.write(json.dumps({"id": f"d{number}", "text": f"Document {number} speaks."}) + "\n")
+    process.stdin.flush()
+
+
+def has_documents(run_cli: RunCli, index: Path) -> bool:
+    """Whether the running ingest has committed something: then nothing of it is new to a dry run."""
+    line = json.dumps({"id": "d0", "text": "Document 0 speaks."})
+    done = run_cli("ingest", "-", "--format", "jsonl", "--index", index, "--dry-run", input=line)
+    return done.returncode == 0 and summary(done)["unchanged"] == 1
+
+
+def test_ctrl_c_finishes_and_says_how_to_go_on(
+    started: Callable[..., subprocess.Popen[str]], run_cli: RunCli, tmp_path: Path
+) -> None:
+    process = started("-", "--format", "jsonl")
+    feed(process, 50)
+    while not has_documents(run_cli, tmp_path / "index"):  # the pipe stays open, so this is after a timed commit
+        assert process.poll() is None
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == 130
+    assert json.loads(out)["stopped"] == "interrupted"
+    assert json.loads(out)["indexed"] == 50
+    assert "finishing the batch in flight" in err
+    assert "run the same command again" in err
+
+
+def test_a_second_ctrl_c_stops_at_once(started: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    process = started("-", "--format", "jsonl")
+    feed(process, 1)
+    while not (tmp_path / "index").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_the_bar_is_for_terminals(started: Callable[..., subprocess.Popen[str]], corpus: Path) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w") as terminal:
+        process = started(str(corpus), stderr=terminal)
+        out, _ = process.communicate()
+    shown = b""
+    try:
+        while data := os.read(ours, 65536):
+            shown += data
+    except OSError:  # the other side is closed
+        pass
+    finally:
+        os.close(ours)
+    assert json.loads(out)["indexed"] == 2
+    assert b"documents" in shown
+    assert b"tokens/s" in shown
