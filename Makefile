@@ -44,7 +44,7 @@ check: $(VENV)/.dev ## ruff, format, mypy --strict, layering, docs
 	$(RUN)/python tools/docs.py
 
 bench: $(VENV)/.test ## measure speed and size on this machine
-	$(RUN)/python tools/bench.py $(BENCH_ARGS)
+	$(RUN)/python -m tools.bench $(BENCH_ARGS)
 
 docs: $(VENV)/.dev ## write the parts of the documentation that are made from the code
 	$(RUN)/python tools/docs.py --write

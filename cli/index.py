@@ -236,7 +236,7 @@ def import_(settings: Settings, file: str, as_json: bool) -> None:
     from .index_documents import encode_and_move, lines_from, move_encoded
 
     opener = plugins.load("stores", settings.engine)
-    with lines_from(file) as lines:
+    with closing(lines_from(file)) as lines:
         header = read_header(next(lines, ""))
         documents = (read_line(line, header, number) for number, line in enumerate(lines, 2) if line.strip())
         if header.encoded:

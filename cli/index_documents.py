@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
-from typing import IO, Literal, TextIO
+from typing import Any, Literal, TextIO
 
 from sparc_search.errors import UsageError
 from sparc_search.interfaces import EncodedDocument, Encoder, Store
@@ -101,15 +100,14 @@ def _encoded(pool: list[_Cut], encoder: Encoder) -> list[EncodedDocument]:
     ]
 
 
-@contextmanager
-def lines_from(path: str) -> Iterator[Iterator[str]]:
+def lines_from(path: str) -> Generator[str, None, None]:
     """The lines of a file, of a gzip file, or of standard input."""
     if path == "-":
-        yield iter(sys.stdin)
+        yield from sys.stdin
         return
     try:
         with _text(Path(path), "r", compressed=path.endswith(".gz")) as stream:
-            yield iter(stream)
+            yield from stream
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {path}: {error}", "name a file that `sparc-search index export` made") from error
 
@@ -127,6 +125,6 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 @contextmanager
 def _text(path: Path, mode: Literal["r", "w"], *, compressed: bool) -> Iterator[TextIO]:
-    raw: IO[bytes]
-    with gzip.GzipFile(path, mode) if compressed else path.open(f"{mode}b") as raw, TextIOWrapper(raw) as stream:
+    opened: Any = gzip.open if compressed else open
+    with opened(path, f"{mode}t", encoding="utf-8") as stream:
         yield stream

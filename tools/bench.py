@@ -1,4 +1,4 @@
-"""`make bench`: speed and size on this machine, as Markdown on stdout.
+"""`make bench`: speed and size on this machine, on stdout and in docs/benchmarks.md.
 
 Reads the sample corpus (or the folder given) into a fresh index, reads it again, and asks its questions in one
 process. Ratios in one run say more than seconds: both halves had the same machine.
@@ -17,6 +17,7 @@ from typing import Final
 
 from sparc_search import Index
 from sparc_search.cli.terminal import note, result
+from tools.benchmark_page import table, write_section
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 CORPUS: Final = ROOT / "examples" / "corpus"
@@ -34,7 +35,9 @@ def main(arguments: list[str]) -> int:
         index = Path(folder) / "index"
         rows += _ingest_times(corpus, index)
         rows += _ask_times(index)
-    result("| what | measured |\n|---|---|\n" + "\n".join(f"| {what} | {value} |" for what, value in rows))
+    body = table(("what", "measured"), rows)
+    write_section("sample", "Installation and the sample corpus", "make bench", body)
+    result(body)
     return 0
 
 

@@ -13,6 +13,8 @@ from typing import IO, Any
 
 import pytest
 
+from sparc_search.cli import ingest
+
 RunCli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -165,9 +167,8 @@ def test_hostile_names_do_not_reach_the_terminal(run_cli: RunCli, corpus: Path, 
 def test_a_full_disk_is_said_and_the_index_keeps_what_it_had(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
     run_cli("ingest", corpus, "--index", index)
-    (corpus / "new.txt").write_text(
-        "\n\n".join(f"Paragraph {n} with more words for a longer text." for n in range(300))
-    )
+    paragraphs = (f"Paragraph {number} with more words for a longer text." for number in range(300))
+    (corpus / "new.txt").write_text("\n\n".join(paragraphs))
     script = (
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
@@ -178,7 +179,7 @@ def test_a_full_disk_is_said_and_the_index_keeps_what_it_had(run_cli: RunCli, co
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if "toy-plugin" in path)}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+    assert done.stderr == "x"
     again = run_cli("ingest", corpus, "--index", index)
     assert (again.returncode, counts(again)) == (0, (1, 2, 0, 0, 0))
 
@@ -250,18 +251,14 @@ def test_ctrl_c_finishes_and_says_how_to_go_on(
     assert "run the same command again" in err
 
 
-def test_a_second_ctrl_c_stops_at_once(started: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
-    process = started("-", "--format", "jsonl")
-    feed(process, 1)
-    while not (tmp_path / "index").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate()
-    assert process.returncode == 130
-    assert "Traceback" not in err
+def test_the_first_ctrl_c_asks_and_the_second_stops() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with ingest._stop_on_signals() as stop:
+        signal.raise_signal(signal.SIGTERM)
+        assert stop.is_set()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_the_bar_is_for_terminals(started: Callable[..., subprocess.Popen[str]], corpus: Path) -> None:
