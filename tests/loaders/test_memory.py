@@ -1,0 +1,50 @@
+"""Resident memory must not grow with the corpus: measured in fresh processes, with an encoder that costs nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import re, resource, sys
+from sparc_search.loaders.pipeline import Plan, ingest
+from sparc_search.loaders.walk import roots
+from sparc_search.records import EncodedPassage
+
+class Encoder:
+    fingerprint, window = "none", 64
+    def token_offsets(self, text): return [m.span() for m in re.finditer(r"\\S+", text)]
+    def encode_passages(self, passages): return [EncodedPassage(p, bytes(20_000), {}) for p in passages]
+    def encode_questions(self, questions): return []
+
+class Store:
+    def add(self, documents): self.added = sum(len(d.passages) for d in documents)
+    def content_hashes(self, ids): return {}
+    def delete(self, ids): return 0
+    sparse_search = fetch = statistics = close = delete
+
+*_, summary = ingest(Plan(roots(sys.argv[1:])), Encoder(), Store())
+sys.stdout.write(f"{summary.passages} {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}")
+"""
+
+
+def measured(path: Path, count: int) -> tuple[int, int]:
+    """Passages and the most kilobytes that were resident."""
+    with path.open("w") as file:
+        for number in range(count):
+            file.write(json.dumps({"id": f"document-{number}", "text": f"Words of number {number}, " * 20}) + "\n")
+    done = subprocess.run([sys.executable, "-c", SCRIPT, path], capture_output=True, text=True, check=True)
+    passages, kilobytes = map(int, done.stdout.split())
+    return passages, kilobytes
+
+
+@pytest.mark.slow
+def test_ten_times_the_documents_take_the_same_memory(tmp_path: Path) -> None:
+    few, small = measured(tmp_path / "few.jsonl", 3_000)
+    many, large = measured(tmp_path / "many.jsonl", 30_000)
+    assert many == 10 * few
+    assert large < small + 30_000  # kilobytes; the encoded passages alone come to 1,200 MB
