@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -52,6 +53,7 @@ _SHOWN_REJECTS = 5
     show_default=True,
     help="Word pieces that are encoded at once; more of them for a GPU.",
 )
+@click.option("--readers", type=click.IntRange(1), help="Files read at the same time.  [default: by processors]")
 def ingest(settings: Settings, **arguments: Any) -> int:
     """Read files into an index.
 
@@ -92,6 +94,7 @@ def _plan(arguments: dict[str, Any], rejects_path: Path) -> Plan:
         sync=arguments["sync"],
         dry_run=arguments["dry_run"],
         batch_tokens=arguments["batch_tokens"],
+        readers=arguments["readers"] or max(1, min(4, (os.cpu_count() or 1) // 2)),
         max_rejects=arguments["max_rejects"],
         only=rejected_before(rejects_path) if retry else None,
     )

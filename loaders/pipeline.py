@@ -1,6 +1,6 @@
 """read -> check -> cut -> encode -> store, all at the same time, with bounded memory.
 
-    reader thread    opens files and makes documents; waits when enough is under way
+    reader threads   open files and make documents; wait when enough is under way
     caller's thread  asks the store what is unchanged, writes what is encoded, hands out events
     encoder thread   cuts and encodes; never waits as long as there is work
 
@@ -32,7 +32,6 @@ from .limits import ChildLimits
 from .outcomes import Event, Kind, Outcome, Stopped
 from .patterns import Filters
 from .reading import Read, Reading
-from .sandbox import Sandbox
 from .seen import Seen
 from .stages import (
     Arrivals,
@@ -75,6 +74,8 @@ class Plan:
     sync: bool = False
     dry_run: bool = False
     batch_tokens: int = 2048
+    readers: int = 1
+    """Files that are read at the same time; with more than one, the order of documents is not fixed."""
     max_rejects: int | None = None
     only: Sequence[Found | Passed] | None = None
     """These files instead of all that the roots hold."""
@@ -106,16 +107,13 @@ class _Run:
     def __init__(self, plan: Plan, encoder: Encoder, store: Store | None, stop: threading.Event) -> None:
         self._plan, self._window, self._store, self._stop = plan, encoder.window, store, stop
         self._ending = threading.Event()  # no more reading and encoding
-        self._sandbox = Sandbox(plan.limits)
-        self._reading = Reading(Formats(plan.format), plan.options, plan.corpus, self._sandbox)
         self._encoding = Encoding(encoder, plan.batch_tokens, self._ending.is_set, plan.dry_run)
         self._inbox: Inbox = queue.SimpleQueue()
         self._jobs: Jobs = queue.SimpleQueue()
         self._budget = Budget(UNDER_WAY)
-        found = iter(plan.only) if plan.only is not None else walk(plan.roots, plan.filters)
         self._arrivals = Arrivals(self._inbox)
-        items = self._reading.everything(found)
-        self._reader = ReaderThread(items, self._arrivals, self._inbox, self._budget, self._ending)
+        self._readers = list(self._make_readers())
+        self._still_reading = len(self._readers)
         self._encoder = EncoderThread(self._encoding, self._jobs, self._inbox, self._ending)
         self._seen = Seen()
         self._accounts = Accounts()
@@ -123,10 +121,18 @@ class _Run:
         self._last_commit = time.monotonic()
         self._size_before = _size(store)
 
+    def _make_readers(self) -> Iterator[ReaderThread]:
+        plan = self._plan
+        formats = Formats(plan.format)
+        found = Shared(iter(plan.only) if plan.only is not None else walk(plan.roots, plan.filters))
+        for _ in range(max(1, plan.readers)):
+            reading = Reading(formats, plan.options, plan.corpus, plan.limits)
+            yield ReaderThread(reading, found, self._arrivals, self._inbox, self._budget, self._ending)
+
     def events(self) -> Iterator[Event]:
         """Everything that happens."""
-        self._reader.start()
-        self._encoder.start()
+        for thread in (*self._readers, self._encoder):
+            thread.start()
         message: Message | None = None
         while not isinstance(message, EncodedAll):
             message = self._next_message()
@@ -135,7 +141,9 @@ class _Run:
                     for items in batched(self._arrivals.take(), _LOOK_UP_AT_ONCE):
                         yield from self._arrived(items)
                 case ReadAll():
-                    self._jobs.put(None)
+                    self._still_reading -= 1
+                    if not self._still_reading:
+                        self._jobs.put(None)
                 case Encoded(done):
                     self._encoded(done)
                 case Failed(error):
@@ -145,7 +153,7 @@ class _Run:
                     pass
             if self._is_commit_due():
                 yield from self._commit()
-            yield self._accounts.progress(self._reading.bytes_read)
+            yield self._accounts.progress(sum(reader.reading.bytes_read for reader in self._readers))
             if self._stop.is_set() or self._too_many_rejects():
                 self._end()
         yield from self._commit()
@@ -154,13 +162,11 @@ class _Run:
         yield self._summary()
 
     def close(self) -> None:
-        """Stop the threads and let go of everything; the reader may hang in standard input, so nobody waits for it."""
+        """Stop the threads and let go of everything; a reader may hang in standard input, so nobody waits for long."""
         self._end()
-        for thread in (self._reader, self._encoder):
+        for thread in (*self._readers, self._encoder):
             if thread.is_alive():
                 thread.join(timeout=5.0)
-        if not self._reader.is_alive():
-            self._sandbox.close()
         self._seen.close()
 
     def _end(self) -> None:
@@ -168,7 +174,8 @@ class _Run:
             self._ending.set()
             self._jobs.put(None)
             self._budget.close()
-            self._sandbox.interrupt()
+            for reader in self._readers:
+                reader.reading.interrupt()
 
     def _next_message(self) -> Message | None:
         try:
@@ -281,7 +288,7 @@ class _Run:
                 yield self._accounts.ended(Outcome("deleted", document_id, source, "no longer in its source"))
 
     def _summary(self) -> Event:
-        stages = {"read": self._reader.seconds, **self._encoding.seconds}
+        stages = {"read": sum(reader.seconds for reader in self._readers), **self._encoding.seconds}
         after = _size(self._store)
         growth = after - self._size_before if after is not None and self._size_before is not None else None
         stopped: Stopped = ""

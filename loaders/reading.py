@@ -16,7 +16,7 @@ from sparc_search.records import Document
 
 from .compressed import decompressed
 from .formats import HEAD_BYTES, Formats, by_content
-from .limits import JSON_BYTES
+from .limits import JSON_BYTES, ChildLimits
 from .resuming import Item, items_of
 from .sandbox import Sandbox
 from .walk import Found, Passed, Root
@@ -35,10 +35,21 @@ class Read:
 class Reading:
     """Reads files one after another; keeps count of the bytes for the progress bar."""
 
-    def __init__(self, formats: Formats, options: Mapping[str, str], corpus: str, sandbox: Sandbox) -> None:
-        self._formats, self._options, self._corpus, self._sandbox = formats, options, corpus, sandbox
+    def __init__(
+        self, formats: Formats, options: Mapping[str, str], corpus: str = "", limits: ChildLimits | None = None
+    ) -> None:
+        self._formats, self._options, self._corpus = formats, options, corpus
+        self._sandbox = Sandbox(limits)
         self.bytes_read = 0
         """Bytes of the files read so far; may be looked at from another thread."""
+
+    def interrupt(self) -> None:
+        """From another thread: let a file that is parsed in a child process end at once, as a reject."""
+        self._sandbox.interrupt()
+
+    def close(self) -> None:
+        """End the child process."""
+        self._sandbox.close()
 
     def everything(self, found: Iterable[Found | Passed]) -> Iterator[Read | Passed]:
         """All documents of all files, and what is passed over."""

@@ -1,4 +1,4 @@
-"""The two threads of the pipeline, and what they send to the one that started them."""
+"""The threads of the pipeline, and what they send to the one that started them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Final
 
 from .budget import Budget
 from .encoding import CutJob, Done, Encoding, Job, Stopped
-from .reading import Read
-from .walk import Passed
+from .reading import Read, Reading
+from .walk import Found, Passed
 
 _OVERHEAD: Final = 1_000  # characters that anything counts for besides its text
 
@@ -36,7 +36,7 @@ class Failed:
 
 
 class ReadAll:
-    """The reader has nothing more."""
+    """A reader has nothing more."""
 
 
 class EncodedAll:
@@ -76,19 +76,30 @@ class Arrivals:
         return items
 
 
+class Shared(Iterator[Found | Passed]):
+    """One iterator for several threads."""
+
+    def __init__(self, found: Iterator[Found | Passed]) -> None:
+        self._found, self._lock = found, threading.Lock()
+
+    def __next__(self) -> Found | Passed:
+        with self._lock:
+            return next(self._found)
+
+
 class ReaderThread(threading.Thread):
-    """Reads as fast as the budget allows."""
+    """Takes one file after another and reads it, as fast as the budget allows."""
 
     def __init__(
-        self, items: Iterator[Read | Passed], arrivals: Arrivals, inbox: Inbox, budget: Budget, ending: threading.Event
+        self, reading: Reading, found: Shared, arrivals: Arrivals, inbox: Inbox, budget: Budget, ending: threading.Event
     ) -> None:
         super().__init__(name="reader", daemon=True)
-        self._items, self._arrivals, self._inbox = items, arrivals, inbox
-        self._budget, self._ending = budget, ending
+        self.reading, self._items, self._arrivals = reading, reading.everything(found), arrivals
+        self._inbox, self._budget, self._ending = inbox, budget, ending
         self.seconds = 0.0
 
     def run(self) -> None:
-        """Read everything."""
+        """Read until there are no more files."""
         try:
             while (item := self._timed_next()) is not None:
                 if self._ending.is_set() or not self._budget.take(cost(item)):
@@ -97,6 +108,8 @@ class ReaderThread(threading.Thread):
             self._inbox.put(ReadAll())
         except BaseException as error:  # belongs to the thread that started this one
             self._inbox.put(Failed(error))
+        finally:
+            self.reading.close()
 
     def _timed_next(self) -> Read | Passed | None:
         started = time.perf_counter()

@@ -158,9 +158,7 @@ def test_a_model_that_encodes_otherwise_is_found(
     before = module.ToyEncoder.encode_passages
 
     def changed(self: Any, passages: Any) -> Any:
-        return [
-            type(one)(one.passage, _with_other_vectors(one.block), one.features) for one in before(self, passages)
-        ]
+        return [type(one)(one.passage, _with_other_vectors(one.block), one.features) for one in before(self, passages)]
 
     monkeypatch.setattr(module.ToyEncoder, "encode_passages", changed)
     assert run(["index", "verify"]) == 1

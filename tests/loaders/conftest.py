@@ -18,7 +18,6 @@ from sparc_search.loaders.patterns import Filters
 from sparc_search.loaders.pipeline import Plan, ingest
 from sparc_search.loaders.reading import Read, Reading
 from sparc_search.loaders.resuming import Item, items_of
-from sparc_search.loaders.sandbox import Sandbox
 from sparc_search.loaders.walk import Passed, roots, walk
 from sparc_search.records import Document, Features
 
@@ -117,13 +116,12 @@ def read_files() -> ReadFiles:
     def read(
         *paths: Path | str, format: str = "", limits: ChildLimits | None = None, **options: str
     ) -> list[Document | Passed]:
-        sandbox = Sandbox(limits)
+        reading = Reading(Formats(format), options, limits=limits)
         try:
-            reading = Reading(Formats(format), options, "", sandbox)
             found = walk(roots([str(path) for path in paths]), Filters())
             return [item.document if isinstance(item, Read) else item for item in reading.everything(found)]
         finally:
-            sandbox.close()
+            reading.close()
 
     return read
 

@@ -175,7 +175,7 @@ def test_what_is_under_way_is_bounded(
     for event in ingest(Plan(roots([str(many(tmp_path, 300))])), Slow(), store):
         if isinstance(event, Progress):
             ticks += 1
-            if ticks == 6 and not gate.is_set():
+            if ticks == 6 and not gate.is_set():  # half a second between ticks: time enough to read them all
                 assert len(reads) < 100
                 gate.set()
     assert len(store.documents) == 300
@@ -191,6 +191,17 @@ def test_a_document_larger_than_the_bound_goes_through(
             text = ("Some words here.\n\n" * 2_000) if number % 5 == 0 else "Short."
             file.write(json.dumps({"text": text}) + "\n")
     assert run(store, path)[1].indexed == 20
+
+
+def test_several_readers_read_everything_once(run: Run, store: Any, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    for number in range(40):
+        (corpus / f"{number}.html").write_text(f"<h1>Page {number}</h1><p>Words.")
+        (corpus / f"{number}.jsonl").write_text('{"text": "One."}\nbad\n{"text": "Two."}\n')
+    _, summary = run(store, corpus, readers=3)
+    assert (summary.indexed, summary.rejected, summary.read) == (120, 40, 160)
+    assert len(store.documents) == 120
 
 
 def test_stopping_finishes_what_is_in_flight_and_going_on_misses_nothing(

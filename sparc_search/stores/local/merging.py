@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..array_writer import ArrayWriter
 from ..derived_files import Files, map_array, save_array
 from ..vector_index import write_faiss
+from .postings import largest
 from .segment import Mask, Segment, ranks_of
 from .segment_files import FAISS, finished
 
@@ -78,15 +79,16 @@ def _write_vectors(pieces: Sequence[_Piece], folder: Path, step: int = 16_384) -
 def _write_postings(pieces: Sequence[_Piece], folder: Path) -> None:
     total = sum(len(piece.segment.postings.rows) for piece in pieces)
     with ExitStack() as stack:
-        keys, checks, offsets, rows, values = (
-            stack.enter_context(ArrayWriter(folder, f"posting_{name}", dtype))
-            for name, dtype in (("keys", "u8"), ("checks", "u8"), ("offsets", "i8"), ("rows", "u4"), ("values", "u2"))
+        types = {"keys": "u8", "checks": "u8", "offsets": "i8", "tops": "u2", "rows": "u4", "values": "u2"}
+        keys, checks, offsets, tops, rows, values = (
+            stack.enter_context(ArrayWriter(folder, f"posting_{name}", dtype)) for name, dtype in types.items()
         )
         offsets.append(np.zeros(1, np.int64))
         for part in _parts(pieces, -(-total // AT_ONCE)):
             offsets.append(rows.length + np.cumsum(part.counts))
             keys.append(part.keys)
             checks.append(part.checks)
+            tops.append(largest(part.values, np.append(0, np.cumsum(part.counts))))
             rows.append(part.rows)
             values.append(part.values)
 

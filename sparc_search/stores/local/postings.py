@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,23 @@ from numpy.typing import NDArray
 from ...records import Features
 from ..short_floats import unshorten
 from .features import FieldValues
+
+Query = Sequence[tuple[tuple[int, int], float]]
+"""(hash, weight) pairs; scores are always added in this order, so that a row has one score wherever it stands."""
+
+
+class Term(NamedTuple):
+    """A feature of a query that is there: where its postings are, and its weight."""
+
+    entries: slice
+    weight: float
+    bound: float
+    """The most it can give to a row."""
+
+    @property
+    def size(self) -> int:
+        """How many rows have it."""
+        return int(self.entries.stop - self.entries.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,28 +45,47 @@ class Postings:
     keys: NDArray[np.uint64]  # (features,) first half of the hash, ascending
     checks: NDArray[np.uint64]  # (features,) second half
     offsets: NDArray[np.int64]  # (features + 1,)
+    tops: NDArray[np.uint16]  # (features,) the largest value
     rows: NDArray[np.uint32]  # (postings,)
     values: NDArray[np.uint16]  # (postings,) short floats
 
-    def scores(self, query: Sequence[tuple[tuple[int, int], float]], count: int) -> NDArray[np.float64]:
-        """The dot product of a query, (hash, weight) pairs, with each of `count` rows; always added in that order."""
-        total = np.zeros(count)
-        for feature, weight in self.find(query):
-            entries = slice(self.offsets[feature], self.offsets[feature + 1])
-            total[self.rows[entries]] += np.multiply(unshorten(self.values[entries]), weight, dtype=np.float64)
+    def find(self, query: Query) -> list[Term]:
+        """The features of a query that there are, in its order."""
+        if not query or not len(self.keys):
+            return []
+        hashes = np.array([pair for pair, _ in query], np.uint64)
+        places = np.minimum(np.searchsorted(self.keys, hashes[:, 0]), len(self.keys) - 1)
+        # Two first halves may be equal, once in a blue moon: then the one that is meant comes right after.
+        while np.any(other := (self.keys[places] == hashes[:, 0]) & (self.checks[places] < hashes[:, 1])):
+            if not np.any(moved := other & (places + 1 < len(self.keys))):
+                break
+            places = places + moved
+        there = np.flatnonzero((self.keys[places] == hashes[:, 0]) & (self.checks[places] == hashes[:, 1]))
+        places, weights = places[there], np.array([weight for _, weight in query])[there]
+        begins, ends = self.offsets[places].tolist(), self.offsets[places + 1].tolist()
+        bounds = (unshorten(self.tops[places]) * weights).tolist()
+        return list(map(Term, map(slice, begins, ends), weights.tolist(), bounds))
+
+    def sums(self, terms: Sequence[Term], count: int) -> NDArray[np.float64]:
+        """The weighted sum of these terms for each of `count` rows, added in their order."""
+        rows = _joined([self.rows[term.entries] for term in terms], np.uint32)
+        weights = np.repeat([term.weight for term in terms], [term.size for term in terms])
+        weights *= unshorten(_joined([self.values[term.entries] for term in terms], np.uint16))
+        return np.bincount(rows, weights, minlength=count).astype(np.float64, copy=False)
+
+    def sums_of(self, terms: Sequence[Term], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The same for some rows only, looked up: less work if there are few of them and the postings are long."""
+        total, wanted = np.zeros(len(rows)), rows.astype(np.uint32)
+        for term in terms:
+            own = self.rows[term.entries]
+            places = np.minimum(np.searchsorted(own, wanted), term.size - 1)
+            found = np.flatnonzero(own[places] == wanted)
+            values = unshorten(self.values[term.entries][places[found]])
+            total[found] += np.multiply(values, term.weight, dtype=np.float64)
         return total
 
-    def find(self, query: Sequence[tuple[tuple[int, int], float]]) -> Iterable[tuple[int, float]]:
-        """Which features of the query there are, with their weights."""
-        places = np.searchsorted(self.keys, np.array([key for (key, _), _ in query], np.uint64))
-        for place, ((key, check), weight) in zip(places.tolist(), query, strict=True):
-            while place < len(self.keys) and self.keys[place] == key:
-                if self.checks[place] == check:
-                    yield place, weight
-                place += 1
 
-
-def hashed(query: Features) -> list[tuple[tuple[int, int], float]]:
+def hashed(query: Features) -> Query:
     """A query as (hash, weight) pairs, in an order that depends on nothing but its names."""
     return [
         (hash_of(field, name), float(weight))
@@ -93,7 +129,14 @@ def _sorted(fields: Sequence[tuple[str, list[str], list[Any]]]) -> Postings:
     by_feature = np.argsort(feature, kind="stable")  # a feature belongs to one field, so its rows stay ascending
     offsets = np.append(0, np.cumsum(np.bincount(feature, minlength=len(order))))
     keys, checks = hashes[order, 0].copy(), hashes[order, 1].copy()
-    return Postings(keys, checks, offsets.astype(np.int64), row[by_feature], value[by_feature])
+    values_in_order = value[by_feature]
+    tops = largest(values_in_order, offsets)
+    return Postings(keys, checks, offsets.astype(np.int64), tops, row[by_feature], values_in_order)
+
+
+def largest(values: NDArray[np.uint16], offsets: NDArray[np.int64]) -> NDArray[np.uint16]:
+    """The largest value of each feature. Short floats sort as the numbers they stand for."""
+    return np.maximum.reduceat(values, offsets[:-1]) if len(offsets) > 1 else np.zeros(0, np.uint16)
 
 
 def _joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:

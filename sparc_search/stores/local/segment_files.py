@@ -14,7 +14,7 @@ from .segment import Segment
 
 _OWN = ("rows", "ids", "id_offsets", "ranks")
 _DENSE = ("vectors", "scales")
-_POSTINGS = ("keys", "checks", "offsets", "rows", "values")
+_POSTINGS = ("keys", "checks", "offsets", "tops", "rows", "values")
 FAISS = "dense.faiss"
 
 

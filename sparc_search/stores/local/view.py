@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...interfaces import EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
 from ...records import Features
 from . import rows
+from .highest import highest
 from .layout import SEGMENTS
 from .postings import hashed
 from .segment import Mask, Segment, make_segment
@@ -88,9 +89,8 @@ class View:
         terms = hashed(query)
         found = []
         for segment, mask in zip(self.state.segments, self._masks(where), strict=True):
-            scores = segment.postings.scores(terms, len(segment))
-            numbers = np.flatnonzero(scores > 0 if mask is None else (scores > 0) & mask)
-            found += segment.best(numbers, scores[numbers], k)
+            numbers, scores = highest(segment.postings, terms, k, len(segment), mask)
+            found += segment.best(numbers, scores, k)
         return _first(found, k)
 
     def dense_search(self, vectors: NDArray[np.float32], k: int, where: Mapping[str, str]) -> list[list[Hit]]:

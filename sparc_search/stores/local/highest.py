@@ -1,0 +1,78 @@
+"""The rows with the highest sparse scores, without adding up what cannot change them.
+
+A few features of a question are common words whose postings are longer than all others together, and whose weights are
+small. So the rare ones are added up first. If even all of the common ones could not lift a row that has none of the
+rare ones into the first k, only the rows near the top are looked up in the long postings. The scores are the same to
+the last bit as those of adding up everything, in the order of the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .postings import Postings, Query, Term
+from .segment import Mask
+
+COMMON: Final = 16
+"""A feature is common if more than one row in so many has it."""
+
+WORTHWHILE: Final = 250_000
+"""Postings of common features below which everything is just added up."""
+
+_FEW: Final = 8
+"""Rows are few if they are less than one in so many."""
+
+_NOISE: Final = 1e-9
+"""Sums in another order differ by much less than this share."""
+
+Found = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+def highest(postings: Postings, query: Query, k: int, count: int, mask: Mask | None) -> Found:
+    """Rows with a positive score, among them surely the k highest that the mask lets through, and their scores."""
+    terms = postings.find(query)
+    near = _near_the_top(postings, terms, k, count, mask)
+    if near is not None:
+        scores = postings.sums_of(terms, near)
+        return near[scores > 0], scores[scores > 0]
+    sums = postings.sums(terms, count)
+    found = np.flatnonzero(sums > 0 if mask is None else (sums > 0) & mask)
+    return found, sums[found]
+
+
+def _near_the_top(
+    postings: Postings, terms: Sequence[Term], k: int, count: int, mask: Mask | None
+) -> NDArray[np.int64] | None:
+    """The few rows that can be among the first k; None if they are not few, or if finding them is no gain."""
+    rare = [term for term in terms if term.size * COMMON <= count]
+    common = [term for term in terms if term.size * COMMON > count]
+    if sum(term.size for term in common) < WORTHWHILE or not rare or min(term.weight for term in terms) < 0:
+        return None
+    partial = postings.sums(rare, count)
+    if mask is not None:
+        partial[~mask] = 0
+    missing = sum(term.bound for term in common)
+    rows = _at_least(partial, k, missing, count)
+    if rows is None:
+        return None
+    total = partial[rows] + postings.sums_of(common, rows)
+    if len(rows) > k:
+        lowest = np.partition(total, -k)[-k]
+        rows = rows[total >= lowest * (1 - _NOISE)]
+    return rows
+
+
+def _at_least(partial: NDArray[np.float64], k: int, missing: float, count: int) -> NDArray[np.int64] | None:
+    """Rows that, given what is missing, may still reach the k-th; None if those without any sum may, or if not few."""
+    rows = np.flatnonzero(partial > 0)
+    if len(rows) <= k:
+        return None
+    lowest = float(np.partition(partial[rows], -k)[-k]) - missing
+    if lowest <= missing * _NOISE:
+        return None
+    rows = rows[partial[rows] >= lowest * (1 - _NOISE)]
+    return rows if len(rows) * _FEW <= count else None
