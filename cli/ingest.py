@@ -23,7 +23,7 @@ from .terminal import note, result_json
 if TYPE_CHECKING:  # the pipeline imports numpy and more
     from sparc_search.interfaces import Encoder, Store
     from sparc_search.loaders.outcomes import Event, Outcome, Summary
-    from sparc_search.loaders.pipeline import Plan
+    from sparc_search.loaders.plan import Plan
     from sparc_search.loaders.rejects import RejectFile
 
     from .ingest_progress import Bar
@@ -75,7 +75,7 @@ def ingest(settings: Settings, **arguments: Any) -> int:
 def _plan(arguments: dict[str, Any], rejects_path: Path) -> Plan:
     from sparc_search import plugins
     from sparc_search.loaders.patterns import Filters
-    from sparc_search.loaders.pipeline import Plan
+    from sparc_search.loaders.plan import Plan
     from sparc_search.loaders.rejects import rejected_before
     from sparc_search.loaders.walk import roots
 

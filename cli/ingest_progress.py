@@ -10,7 +10,7 @@ from .terminal import progress
 
 if TYPE_CHECKING:
     from sparc_search.loaders.outcomes import Progress
-    from sparc_search.loaders.pipeline import Plan
+    from sparc_search.loaders.plan import Plan
 
 _SHOWN: Final = "{task.fields[read]:,} documents  {task.fields[passages]:,} passages  {task.fields[rate]:,.0f} tokens/s"
 

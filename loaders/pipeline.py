@@ -13,8 +13,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -28,9 +27,8 @@ from .checks import complaint
 from .encoding import Done, Encoding, Job
 from .formats import Formats
 from .hashing import content_hash
-from .limits import ChildLimits
 from .outcomes import Event, Kind, Outcome, Stopped
-from .patterns import Filters
+from .plan import Plan
 from .reading import Read, Reading
 from .seen import Seen
 from .stages import (
@@ -45,10 +43,11 @@ from .stages import (
     Message,
     ReadAll,
     ReaderThread,
+    Shared,
     cost,
 )
 from .vanished import vanished
-from .walk import Found, Passed, Root, walk
+from .walk import Passed, Root, walk
 
 Item = TypeVar("Item")
 
@@ -60,26 +59,6 @@ _COMMIT_SECONDS: Final = 10.0
 _LOOK_UP_AT_ONCE: Final = 256
 _DELETE_AT_ONCE: Final = 500
 _TICK: Final = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be read, and how."""
-
-    roots: Sequence[Root]
-    filters: Filters = field(default_factory=Filters)
-    format: str = ""
-    options: Mapping[str, str] = field(default_factory=dict)
-    corpus: str = ""
-    sync: bool = False
-    dry_run: bool = False
-    batch_tokens: int = 2048
-    readers: int = 1
-    """Files that are read at the same time; with more than one, the order of documents is not fixed."""
-    max_rejects: int | None = None
-    only: Sequence[Found | Passed] | None = None
-    """These files instead of all that the roots hold."""
-    limits: ChildLimits = field(default_factory=ChildLimits)
 
 
 def ingest(

@@ -28,7 +28,7 @@ RECALL: Final = 0.99
 
 _DEPTH: Final = 50
 _SAMPLE: Final = 200
-_TRAINING: Final = 40
+_TRAINING: Final = 32
 """Vectors for each list when the lists are found."""
 
 Vectors = NDArray[np.float32]
@@ -133,11 +133,11 @@ def _flat(faiss: Any, vectors: NDArray[np.int8], scales: NDArray[np.float32]) ->
 
 def _ivf(faiss: Any, vectors: NDArray[np.int8], scales: NDArray[np.float32]) -> Any:
     size, dimensions = vectors.shape
-    lists = 1 << round(np.log2(4 * np.sqrt(size)))
+    lists = 1 << round(np.log2(2 * np.sqrt(size)))
     centres = faiss.IndexFlatIP(dimensions)
     kind, metric = faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
     index = faiss.IndexIVFScalarQuantizer(centres, dimensions, lists, kind, metric, False)
-    index.cp.seed, index.cp.niter, index.cp.spherical = 45, 10, True
+    index.cp.seed, index.cp.niter, index.cp.spherical = 45, 8, True
     index.train(_some(vectors, scales, lists * _TRAINING))
     _fill(index, vectors, scales)
     index.nprobe = _probes(index, vectors, scales, lists)

@@ -15,7 +15,8 @@ from sparc_search.loaders.formats import Formats
 from sparc_search.loaders.limits import ChildLimits
 from sparc_search.loaders.outcomes import Outcome, Progress, Summary
 from sparc_search.loaders.patterns import Filters
-from sparc_search.loaders.pipeline import Plan, ingest
+from sparc_search.loaders.pipeline import ingest
+from sparc_search.loaders.plan import Plan
 from sparc_search.loaders.reading import Read, Reading
 from sparc_search.loaders.resuming import Item, items_of
 from sparc_search.loaders.walk import Passed, roots, walk

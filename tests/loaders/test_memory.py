@@ -11,7 +11,8 @@ import pytest
 
 SCRIPT = """
 import re, resource, sys
-from sparc_search.loaders.pipeline import Plan, ingest
+from sparc_search.loaders.pipeline import ingest
+from sparc_search.loaders.plan import Plan
 from sparc_search.loaders.walk import roots
 from sparc_search.records import EncodedPassage
 

@@ -16,7 +16,8 @@ from sparc_search.loaders import pipeline
 from sparc_search.loaders.outcomes import Outcome, Progress, Summary
 from sparc_search.loaders.passages import cut
 from sparc_search.loaders.patterns import Filters
-from sparc_search.loaders.pipeline import Plan, ingest
+from sparc_search.loaders.pipeline import ingest
+from sparc_search.loaders.plan import Plan
 from sparc_search.loaders.walk import roots
 
 Run = Callable[..., tuple[list[Outcome], Summary]]

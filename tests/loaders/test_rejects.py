@@ -10,7 +10,8 @@ import pytest
 from sparc_search.errors import ReaderError
 from sparc_search.interfaces import Encoder
 from sparc_search.loaders.outcomes import Outcome, Summary
-from sparc_search.loaders.pipeline import Plan, ingest
+from sparc_search.loaders.pipeline import ingest
+from sparc_search.loaders.plan import Plan
 from sparc_search.loaders.rejects import RejectFile, rejected_before
 
 Run = Callable[..., tuple[list[Outcome], Summary]]
