@@ -2,7 +2,8 @@
 
     reader threads   open files and make documents; wait when enough is under way
     caller's thread  asks the store what is unchanged, writes what is encoded, hands out events
-    encoder thread   cuts and encodes; never waits as long as there is work
+    cutter thread    cuts documents into passages
+    encoder thread   encodes; never waits as long as there is work
 
 Only the caller's thread talks to the store. Queues need no bounds of their own: a budget of characters is taken when
 a document is read and given back when it is finished with, so nothing can pile up and nothing can lock up.
@@ -34,6 +35,8 @@ from .seen import Seen
 from .stages import (
     Arrivals,
     Arrived,
+    Cuts,
+    CutterThread,
     Encoded,
     EncodedAll,
     EncoderThread,
@@ -93,7 +96,10 @@ class _Run:
         self._arrivals = Arrivals(self._inbox)
         self._readers = list(self._make_readers())
         self._still_reading = len(self._readers)
-        self._encoder = EncoderThread(self._encoding, self._jobs, self._inbox, self._ending)
+        cuts: Cuts = queue.SimpleQueue()
+        self._cutter = CutterThread(self._encoding, self._jobs, cuts, self._inbox, self._ending)
+        self._encoder = EncoderThread(self._encoding, cuts, self._inbox, self._ending)
+        self._threads = (*self._readers, self._cutter, self._encoder)
         self._seen = Seen()
         self._accounts = Accounts()
         self._unwritten: list[Done] = []
@@ -110,7 +116,7 @@ class _Run:
 
     def events(self) -> Iterator[Event]:
         """Everything that happens."""
-        for thread in (*self._readers, self._encoder):
+        for thread in self._threads:
             thread.start()
         message: Message | None = None
         while not isinstance(message, EncodedAll):
@@ -143,7 +149,7 @@ class _Run:
     def close(self) -> None:
         """Stop the threads and let go of everything; a reader may hang in standard input, so nobody waits for long."""
         self._end()
-        for thread in (*self._readers, self._encoder):
+        for thread in self._threads:
             if thread.is_alive():
                 thread.join(timeout=5.0)
         self._seen.close()

@@ -46,6 +46,7 @@ class EncodedAll:
 Message = Arrived | Encoded | Failed | ReadAll | EncodedAll
 Inbox = queue.SimpleQueue[Message]
 Jobs = queue.SimpleQueue[Job | None]
+Cuts = queue.SimpleQueue[CutJob | None]
 
 
 def cost(item: Read | Passed) -> int:
@@ -119,12 +120,30 @@ class ReaderThread(threading.Thread):
             self.seconds += time.perf_counter() - started
 
 
+class CutterThread(threading.Thread):
+    """Cuts documents, so that the encoder always has passages waiting; `None` is the end and is handed on."""
+
+    def __init__(self, encoding: Encoding, jobs: Jobs, cuts: Cuts, inbox: Inbox, ending: threading.Event) -> None:
+        super().__init__(name="cutter", daemon=True)
+        self._encoding, self._jobs, self._cuts, self._inbox, self._ending = encoding, jobs, cuts, inbox, ending
+
+    def run(self) -> None:
+        """Cut everything."""
+        try:
+            while (job := self._jobs.get()) is not None and not self._ending.is_set():
+                self._cuts.put(self._encoding.cut(job))
+        except BaseException as error:  # belongs to the thread that started this one
+            self._inbox.put(Failed(error))
+        finally:
+            self._cuts.put(None)
+
+
 class EncoderThread(threading.Thread):
     """Takes what there is in its queue, up to a pool, and encodes it; `None` in the queue is the end."""
 
-    def __init__(self, encoding: Encoding, jobs: Jobs, inbox: Inbox, ending: threading.Event) -> None:
+    def __init__(self, encoding: Encoding, cuts: Cuts, inbox: Inbox, ending: threading.Event) -> None:
         super().__init__(name="encoder", daemon=True)
-        self._encoding, self._jobs, self._inbox, self._ending = encoding, jobs, inbox, ending
+        self._encoding, self._cuts, self._inbox, self._ending = encoding, cuts, inbox, ending
         self._more = True
 
     def run(self) -> None:
@@ -141,17 +160,17 @@ class EncoderThread(threading.Thread):
             self._inbox.put(Failed(error))
 
     def _gather(self) -> list[CutJob]:
-        """Wait for one job, then take as many more as are there: the encoder never waits for a full pool."""
+        """Wait for one document, then take as many more as are there: the encoder never waits for a full pool."""
         pool: list[CutJob] = []
         tokens = 0
-        job = self._jobs.get()
-        while job is not None:
-            pool.append(self._encoding.cut(job))
-            tokens += sum(pool[-1].lengths)
+        cut = self._cuts.get()
+        while cut is not None:
+            pool.append(cut)
+            tokens += sum(cut.lengths)
             if tokens >= self._encoding.pool_tokens:
                 return pool
             try:
-                job = self._jobs.get_nowait()
+                cut = self._cuts.get_nowait()
             except queue.Empty:
                 return pool
         self._more = False

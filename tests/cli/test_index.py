@@ -85,7 +85,7 @@ def segment_files(folder: Path) -> list[Path]:
     return sorted((folder / "index" / "data-1" / "segments").glob("*/*.npy"))
 
 
-@pytest.mark.parametrize("number", range(11))
+@pytest.mark.parametrize("number", range(12))
 @pytest.mark.parametrize("damage", ["flip", "cut", "remove"])
 def test_a_damaged_file_is_found_and_made_again(folder: Path, capsys: Out, number: int, damage: str) -> None:
     expected = answers()
@@ -107,8 +107,8 @@ def test_a_damaged_file_is_found_and_made_again(folder: Path, capsys: Out, numbe
     assert answers() == expected
 
 
-def test_there_are_eleven_files(folder: Path) -> None:
-    assert len(segment_files(folder)) == 11
+def test_there_are_twelve_files(folder: Path) -> None:
+    assert len(segment_files(folder)) == 12
 
 
 def in_database(folder: Path, statement: str) -> None:

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparc_search.records import Features
+from sparc_search.stores.array_writer import ArrayWriter
+from sparc_search.stores.local import highest as pruning
+from sparc_search.stores.local import merging
+from sparc_search.stores.local.features import as_features, decode_features, encode_features
+from sparc_search.stores.local.highest import highest
+from sparc_search.stores.local.postings import Postings, hashed
+from sparc_search.stores.local.segment import Segment, Source, make_segment
+from sparc_search.stores.local.segment_files import open_segment, write_segment
+
+NAMES = st.sampled_from(["the", "of", "dome", "gold dome", "##ing", "rare"])
+VALUES = st.sampled_from([0.25, 0.5, 1.0, 1.5, 3.0, 200.0])
+FEATURES = st.fixed_dictionaries({field: st.dictionaries(NAMES, VALUES) for field in ("start", "end", "lex")})
+CORPORA = st.lists(FEATURES, max_size=30)
+QUERIES = st.fixed_dictionaries({field: st.dictionaries(NAMES, st.floats(0, 9)) for field in ("start", "end", "lex")})
+
+
+def segment_of(corpus: list[Features], first: int = 1) -> Segment:
+    passages = [
+        Source(first + row, f"p{(first + row) * 7 % 101:03d}", decode_features(encode_features(features)),
+               np.full(3, row, np.int8), 1.0)
+        for row, features in enumerate(corpus)
+    ]  # fmt: skip
+    return make_segment(first, first + len(corpus) - 1, passages)
+
+
+def products(corpus: list[Features], query: Features) -> list[float]:
+    return [
+        sum(w * f[field].get(name, 0.0) for field in sorted(query) for name, w in sorted(query[field].items()))
+        for f in corpus
+    ]
+
+
+@given(FEATURES)
+def test_features_survive(features: Features) -> None:
+    assert as_features(decode_features(encode_features(features))) == features
+
+
+@pytest.mark.parametrize("bad", [{"start": {"a\nb": 1.0}}, {"start": {"": 1.0}}, {"title": {"a": 1.0}}])
+def test_odd_features_are_refused(bad: Features) -> None:
+    with pytest.raises(ValueError, match="feature"):
+        encode_features(bad)
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_odd_values_are_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="feature values"):
+        encode_features({"start": {"a": value}})
+
+
+def test_values_are_rounded_up_to_nine_bits() -> None:
+    stored = as_features(decode_features(encode_features({"lex": {"a": 1.001, "b": 0.0}})))
+    assert stored["lex"] == {"a": 1 + 2**-8}
+
+
+@given(CORPORA, QUERIES)
+def test_sums_are_dot_products(corpus: list[Features], query: Features) -> None:
+    postings = segment_of(corpus).postings
+    assert postings.sums(postings.find(hashed(query)), len(corpus)) == pytest.approx(products(corpus, query))
+
+
+@settings(max_examples=200)
+@given(CORPORA, QUERIES, st.integers(1, 6), st.data())
+def test_leaving_work_out_changes_no_bit(corpus: list[Features], query: Features, k: int, data: st.DataObject) -> None:
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus))), bool)
+    segment = segment_of(corpus)
+    for allowed in (None, mask):
+        plain = highest(segment.postings, hashed(query), k, len(corpus), allowed)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pruning, "WORTHWHILE", 0)
+            patch.setattr(pruning, "COMMON", data.draw(st.integers(1, 4)))
+            patch.setattr(pruning, "_FEW", 1)
+            quick = highest(segment.postings, hashed(query), k, len(corpus), allowed)
+        assert segment.best(*quick, k) == segment.best(*plain, k)
+
+
+def test_work_is_left_out() -> None:
+    """Otherwise the property above says nothing."""
+    corpus: list[Features] = [{"lex": {"the": 0.25}} for _ in range(100)]
+    corpus[7] = {"lex": {"the": 0.5, "rare": 3.0}}
+    corpus[9] = {"lex": {"rare": 3.0}}
+    postings = segment_of(corpus).postings
+    terms = postings.find(hashed({"lex": {"the": 1.0, "rare": 1.0}}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pruning, "WORTHWHILE", 0)
+        near = pruning._near_the_top(postings, terms, 1, 100, None)
+    assert near is not None
+    assert near.tolist() == [7]
+
+
+def test_two_features_that_share_half_a_hash() -> None:
+    keys, checks = np.array([5, 5, 5, 9], np.uint64), np.array([1, 2, 3, 1], np.uint64)
+    one = np.arange(4)
+    postings = Postings(keys, checks, np.arange(5), one.astype(np.uint16), one.astype(np.uint32), one.astype(np.uint16))
+    found = postings.find([((5, 3), 1.0), ((5, 1), 1.0), ((9, 2), 1.0), ((5, 4), 1.0), ((6, 1), 1.0), ((9, 1), 1.0)])
+    assert [term.entries.start for term in found] == [2, 0, 3]
+    assert postings.find([]) == []
+
+
+@settings(max_examples=30)
+@given(st.lists(CORPORA, min_size=1, max_size=4), QUERIES, st.data())
+def test_merging_is_building_from_what_is_alive(
+    corpora: list[list[Features]], query: Features, data: st.DataObject
+) -> None:
+    segments, alive, left, first = [], [], [], 1
+    for corpus in corpora:
+        segments.append(segment_of(corpus, first))
+        alive.append(np.array(data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus))), bool))
+        left += [features for features, lives in zip(corpus, alive[-1], strict=True) if lives]
+        first += len(corpus)
+    with TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merging, "AT_ONCE", 20)
+        count, files = merging.merge_segments(segments, alive, Path(place) / "merged")
+        merged = open_segment(Path(place) / "merged", 1, first - 1, files)
+        assert count == len(merged) == len(left)
+        built = make_again(segments, alive, left)
+        for name in ("keys", "checks", "offsets", "tops", "rows", "values"):
+            assert np.array_equal(getattr(merged.postings, name), getattr(built.postings, name)), name
+        for name in ("rows", "ids", "id_offsets", "ranks"):
+            assert np.array_equal(getattr(merged, name), getattr(built, name)), name
+        if count:
+            assert np.array_equal(merged.dense.vectors, built.dense.vectors)
+        terms = merged.postings.find(hashed(query))
+        assert merged.postings.sums(terms, count) == pytest.approx(products(left, query))
+
+
+def make_again(segments: list[Segment], alive: list[np.ndarray], left: list[Features]) -> Segment:
+    known = [
+        (int(segment.rows[n]), segment.id(n), segment.dense.vectors[n])
+        for segment, lives in zip(segments, alive, strict=True)
+        for n in np.flatnonzero(lives)
+    ]
+    return make_segment(
+        1,
+        max(segment.last for segment in segments),
+        [
+            Source(row, id, decode_features(encode_features(features)), vector, 1.0)
+            for (row, id, vector), features in zip(known, left, strict=True)
+        ],
+    )
+
+
+def test_a_segment_comes_back_from_its_files(tmp_path: Path) -> None:
+    segment = segment_of([{"start": {"dome": 1.0}, "end": {}, "lex": {"the": 0.5}}] * 3)
+    opened = open_segment(tmp_path / "s", 1, 3, write_segment(segment, tmp_path / "s"))
+    assert [opened.id(n) for n in range(3)] == ["p007", "p014", "p021"]
+    assert np.array_equal(opened.postings.rows, segment.postings.rows)
+    assert opened.holding(np.array([2, 3, 4, 77])).tolist() == [False, True, True]
+
+
+@given(st.lists(st.lists(st.integers(0, 255), max_size=5), max_size=5))
+def test_an_array_written_in_pieces(pieces: list[list[int]]) -> None:
+    with TemporaryDirectory() as place:
+        with ArrayWriter(Path(place), "numbers", np.uint8) as out:
+            for piece in pieces:
+                out.append(np.array(piece, np.uint8))
+        assert np.load(Path(place) / "numbers.npy").tolist() == [number for piece in pieces for number in piece]
