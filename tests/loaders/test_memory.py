@@ -28,7 +28,7 @@ class Store:
     def delete(self, ids): return 0
     sparse_search = fetch = statistics = close = delete
 
-*_, summary = ingest(Plan(roots(sys.argv[1:])), Encoder(), Store())
+for event in ingest(Plan(roots(sys.argv[1:])), Encoder(), Store()): summary = event
 sys.stdout.write(f"{summary.passages} {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}")
 """
 

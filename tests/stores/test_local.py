@@ -364,6 +364,15 @@ def test_small_segments_are_put_together(store: LocalStore, toy_encoder: Encoder
     assert len(store.sparse_search({"lex": {"%2E": 1.0}}, 1000, {})) == 63
 
 
+@pytest.mark.usefixtures("small_segments")
+def test_a_segment_that_is_mostly_dead_is_written_again(store: LocalStore, toy_encoder: Encoder) -> None:
+    store.add(encode_all(words(20), toy_encoder))
+    store.delete([f"d0-{n:03d}" for n in range(15)])
+    store.add(encode_all(words(3, seed=1), toy_encoder))
+    assert store.describe()["deleted passages in segments"] == 0
+    assert store.verify().problems == ()
+
+
 # --- vectors for other stores ----------------------------------------------------------------------------------------
 
 

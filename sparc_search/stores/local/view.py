@@ -24,6 +24,9 @@ from .segment_files import open_segment
 _MOST_LOOSE = 16
 """Small segments in memory before they are put together."""
 
+_MOST_FILTERS = 64
+"""Filters whose passages are remembered for as long as the state lasts."""
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -155,9 +158,13 @@ class View:
         if not where:
             return self.state.alive
         key = tuple(sorted(where.items()))
-        if key not in self.state.filters:
-            self.state.filters[key] = self._filter(key)
-        return self.state.filters[key]
+        masks = self.state.filters.get(key)
+        if masks is None:
+            masks = self._filter(key)
+            if len(self.state.filters) >= _MOST_FILTERS:
+                self.state.filters.clear()
+            self.state.filters[key] = masks
+        return masks
 
     def _filter(self, key: tuple[tuple[str, str], ...]) -> tuple[Mask, ...]:
         parts = " INTERSECT ".join(["SELECT passage FROM tags WHERE key = ? AND value = ?"] * len(key))

@@ -96,7 +96,7 @@ class Writer:
             first = self._covered() + 1
             (last,) = self.connection.execute("SELECT max(row) FROM passages").fetchone()
             self.build(first, last, replaced=[])
-        while run := _pile(self.segments()):
+        while run := _pile(self.segments()) or self._mostly_dead():
             self._merge(run)
 
     def compact(self) -> None:
@@ -108,6 +108,15 @@ class Writer:
             self._merge(found)
         self.connection.execute("VACUUM")
         self._empty_log()
+
+    def _mostly_dead(self) -> Sequence[Listed]:
+        """A segment of whose passages more than half were deleted: it is worth writing again."""
+        query = "SELECT count(*) FROM tombstones WHERE row BETWEEN ? AND ?"
+        for segment in self.segments():
+            (dead,) = self.connection.execute(query, (segment.first, segment.last)).fetchone()
+            if 2 * dead > segment.passages:
+                return [segment]
+        return ()
 
     def build(self, first: int, last: int, replaced: Sequence[str]) -> None:
         """Make the segment of these rows from the database, in the place of others."""
