@@ -252,6 +252,25 @@ def test_ctrl_c_finishes_and_says_how_to_go_on(
     assert "run the same command again" in err
 
 
+def test_after_a_kill_it_goes_on_and_nothing_is_lost_or_double(
+    started: Callable[..., subprocess.Popen[str]], run_cli: RunCli, tmp_path: Path
+) -> None:
+    process = started("-", "--format", "jsonl")
+    feed(process, 50)
+    while not has_documents(run_cli, tmp_path / "index"):
+        assert process.poll() is None
+        time.sleep(0.2)
+    process.kill()
+    process.wait()
+    lines = "".join(json.dumps({"id": f"d{n}", "text": f"Document {n} speaks."}) + "\n" for n in range(60))
+    done = run_cli("ingest", "-", "--format", "jsonl", "--index", tmp_path / "index", input=lines)
+    found = summary(done)
+    assert found["unchanged"] >= 1
+    assert found["unchanged"] + found["indexed"] == 60
+    again = run_cli("ingest", "-", "--format", "jsonl", "--index", tmp_path / "index", input=lines)
+    assert counts(again) == (0, 60, 0, 0, 0)
+
+
 def test_the_first_ctrl_c_asks_and_the_second_stops() -> None:
     before = signal.getsignal(signal.SIGINT)
     with ingest._stop_on_signals() as stop:

@@ -99,7 +99,7 @@ def test_work_is_left_out() -> None:
 
 
 def test_two_features_that_share_half_a_hash() -> None:
-    keys, checks = np.array([5, 5, 5, 9], np.uint64), np.array([1, 2, 3, 1], np.uint64)
+    keys, checks = np.array([5, 5, 5, 9], np.uint64), np.array([1, 2, 3, 1], np.uint32)
     one = np.arange(4)
     postings = Postings(keys, checks, np.arange(5), one.astype(np.uint16), one.astype(np.uint32), one.astype(np.uint16))
     found = postings.find([((5, 3), 1.0), ((5, 1), 1.0), ((9, 2), 1.0), ((5, 4), 1.0), ((6, 1), 1.0), ((9, 1), 1.0)])

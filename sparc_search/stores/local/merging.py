@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..array_writer import ArrayWriter
 from ..derived_files import Files, map_array, save_array
 from ..vector_index import write_faiss
-from .postings import largest
+from .postings import largest, offset_type
 from .segment import Mask, Segment, ranks_of
 from .segment_files import FAISS, finished
 
@@ -79,7 +79,14 @@ def _write_vectors(pieces: Sequence[_Piece], folder: Path, step: int = 16_384) -
 def _write_postings(pieces: Sequence[_Piece], folder: Path) -> None:
     total = sum(len(piece.segment.postings.rows) for piece in pieces)
     with ExitStack() as stack:
-        types = {"keys": "u8", "checks": "u8", "offsets": "i8", "tops": "u2", "rows": "u4", "values": "u2"}
+        types = {
+            "keys": "u8",
+            "checks": "u4",
+            "offsets": offset_type(total),
+            "tops": "u2",
+            "rows": "u4",
+            "values": "u2",
+        }
         keys, checks, offsets, tops, rows, values = (
             stack.enter_context(ArrayWriter(folder, f"posting_{name}", dtype)) for name, dtype in types.items()
         )
@@ -96,7 +103,7 @@ def _write_postings(pieces: Sequence[_Piece], folder: Path) -> None:
 @dataclass(frozen=True, slots=True)
 class _Part:
     keys: NDArray[np.uint64]  # (features,)
-    checks: NDArray[np.uint64]  # (features,)
+    checks: NDArray[np.uint32]  # (features,)
     counts: NDArray[np.int64]  # (features,)
     rows: NDArray[np.int64]  # (postings,)
     values: NDArray[np.uint16]  # (postings,)

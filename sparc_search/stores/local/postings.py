@@ -1,7 +1,7 @@
 """Column postings: for each feature the rows that have it and their values; the dot product of a query with all rows.
 
-A feature is known by a 128-bit hash of its field and name, so no names are kept: two that share one would need about
-10^19 features. The arrays are the same in memory and in the mapped files of a segment.
+A feature is known by a 96-bit hash of its field and name, so no names are kept: that two of ten million features share
+one is less likely than one in 10^14. The arrays are the same in memory and in the mapped files of a segment.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Term(NamedTuple):
 class Postings:
     """The postings of feature f are `rows[offsets[f]:offsets[f + 1]]` (ascending) and the values beside them."""
 
-    keys: NDArray[np.uint64]  # (features,) first half of the hash, ascending
-    checks: NDArray[np.uint64]  # (features,) second half
-    offsets: NDArray[np.int64]  # (features + 1,)
+    keys: NDArray[np.uint64]  # (features,) first 64 bits of the hash, ascending
+    checks: NDArray[np.uint32]  # (features,) the other 32, ascending where those are equal
+    offsets: NDArray[Any]  # (features + 1,) uint32, or int64 if it must be
     tops: NDArray[np.uint16]  # (features,) the largest value
     rows: NDArray[np.uint32]  # (postings,)
     values: NDArray[np.uint16]  # (postings,) short floats
@@ -55,7 +55,7 @@ class Postings:
             return []
         hashes = np.array([pair for pair, _ in query], np.uint64)
         places = np.minimum(np.searchsorted(self.keys, hashes[:, 0]), len(self.keys) - 1)
-        # Two first halves may be equal, once in a blue moon: then the one that is meant comes right after.
+        # Two first parts may be equal, once in a blue moon: then the one that is meant comes right after.
         while np.any(other := (self.keys[places] == hashes[:, 0]) & (self.checks[places] < hashes[:, 1])):
             if not np.any(moved := other & (places + 1 < len(self.keys))):
                 break
@@ -128,10 +128,15 @@ def _sorted(fields: Sequence[tuple[str, list[str], list[Any]]]) -> Postings:
     feature, row, value = _joined(features, np.uint32), _joined(rows, np.uint32), _joined(values, np.uint16)
     by_feature = np.argsort(feature, kind="stable")  # a feature belongs to one field, so its rows stay ascending
     offsets = np.append(0, np.cumsum(np.bincount(feature, minlength=len(order))))
-    keys, checks = hashes[order, 0].copy(), hashes[order, 1].copy()
+    keys, checks = hashes[order, 0].copy(), hashes[order, 1].astype(np.uint32)
     values_in_order = value[by_feature]
     tops = largest(values_in_order, offsets)
-    return Postings(keys, checks, offsets.astype(np.int64), tops, row[by_feature], values_in_order)
+    return Postings(keys, checks, offsets.astype(offset_type(len(row))), tops, row[by_feature], values_in_order)
+
+
+def offset_type(postings: int) -> type[np.uint32 | np.int64]:
+    """The type that can count so many postings."""
+    return np.uint32 if postings < 1 << 32 else np.int64
 
 
 def largest(values: NDArray[np.uint16], offsets: NDArray[np.int64]) -> NDArray[np.uint16]:
@@ -144,11 +149,11 @@ def _joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
 
 
 def hash_of(field: str, name: str) -> tuple[int, int]:
-    """The two halves of a feature's hash."""
+    """The two parts of a feature's hash."""
     return _cached_hash(f"{field}\0{name}")
 
 
 @lru_cache(maxsize=1 << 16)
 def _cached_hash(text: str) -> tuple[int, int]:
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
     return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")

@@ -149,7 +149,7 @@ def _structure(segment: Segment) -> Iterator[str]:
         yield "there are more or fewer vectors than passages"
     if len(postings.offsets) != len(postings.keys) + 1 or len(postings.checks) != len(postings.keys):
         yield "features do not fit their offsets"
-    elif np.any(np.diff(postings.keys.astype(np.float64)) < 0) or np.any(np.diff(postings.offsets) <= 0):
+    elif np.any(postings.keys[1:] < postings.keys[:-1]) or np.any(postings.offsets[1:] <= postings.offsets[:-1]):
         yield "features are out of order"
     elif postings.offsets[-1] != len(postings.rows) or len(postings.rows) != len(postings.values):
         yield "postings do not fit their offsets"
