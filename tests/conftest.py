@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -66,6 +67,11 @@ def run_cli(toy_plugin: Path, tmp_path: Path) -> RunCli:
         )
 
     return run
+
+
+def pytest_configure() -> None:
+    """A shell starts background jobs deaf to Ctrl-C, and their children inherit it; the tests of Ctrl-C must not."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # What was left out, and why, stands at the end of every run. With REQUIRE_ALL=1 leaving anything out is a failure.
