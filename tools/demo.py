@@ -22,7 +22,7 @@ QUESTIONS: Final = (
     "How high is the higher of the two tops of Mount Elbrus?",
     "In what year was the eastern peak of Elbrus first reached?",
     "Who led the British party that first climbed the western top of Elbrus?",
-    "When did the Suez Canal open?",
+    "From whom did Lesseps get the concession for the Suez Canal?",
     "Who invented the saxophone?",
 )
 NEXT: Final = (
