@@ -98,8 +98,10 @@ def open_domain(
             rows.append(judge(question, reply))
             bar.advance(task)
         report = summarise(rows, time.monotonic() - began)
+        passages = index.store.statistics([]).passages
     about = {
         "data": questions.name,
+        "passages": passages,
         "model": encoder.fingerprint,
         "strategy": settings.strategy,
         "without": list(without),

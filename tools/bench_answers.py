@@ -17,7 +17,18 @@ from sparc_search.cli.terminal import result
 from tools.benchmark_page import table, write_section
 
 CLOSED = ("data", "questions", "score", "EM", "F1")
-OPEN = ("data", "questions", "strategy", "without", "EM", "F1", "right among 5", "right among 10", "ms a question")
+OPEN = (
+    "data",
+    "questions",
+    "passages",
+    "strategy",
+    "without",
+    "EM",
+    "F1",
+    "right among 5",
+    "right among 10",
+    "ms a question",
+)
 
 
 def main(paths: Sequence[str]) -> int:
@@ -52,6 +63,7 @@ def open_row(report: dict[str, Any]) -> list[object]:
     return [
         report["data"],
         f"{report['questions']:,}",
+        f"{report['passages']:,}",
         report["strategy"],
         ", ".join(report["without"]) or "nothing",
         report["exact_match"],
