@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from ..interfaces import DenseStore, Hit, Pinning, Searchable, Statistics, Store, StoredPassage
-from ..records import Answer, EncodedQuestion, Reply, Road, Strategy
-from . import confidence, dense_first, explain, lexical, sparse_first
-from .choice import without_overlaps
+from ..interfaces import Degradable, DenseStore, Hit, Pinning, Searchable, Statistics, Store
+from ..records import Answer, EncodedQuestion, Reply, Strategy
+from . import confidence, dense_first, lexical, sparse_first
+from .candidates import AT_ONCE, Candidates, Found, roads_of
+from .choice import best_first, without_overlaps
+from .clock import Clock
 from .confidence import Calibration
 from .lexical import LexWeight
-from .scorer import ScoredSpans, score_spans
+from .scorer import PhraseScores
 
 _RIVALS = 50
 """Answers looked at for one that says something else than the best."""
+
+_Lex = tuple[LexWeight, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,123 +46,84 @@ class Coordinator:
         self._calibration = calibration
 
     def answer(self, questions: Sequence[EncodedQuestion], options: SearchOptions) -> list[Reply]:
-        """Answer questions, all from one state of the index; the vectors are searched together."""
+        """Answer questions, all from one state of the index; both roads search for all of them together."""
         if not questions:
             return []
         with self._view() as store:
             clock = Clock()
-            dense: list[list[Hit]] = [[] for _ in questions]
-            if options.strategy != "sparse":
-                with clock.stage("dense"):
-                    dense = dense_first.propose(store, self._dense, questions, options.dense_candidates, options.where)
-            share = clock.seconds.get("dense", 0.0) / len(questions)
-            return [self._answer(store, q, hits, share, options) for q, hits in zip(questions, dense, strict=True)]
+            with clock.stage("sparse"):
+                statistics = lexical.look_up_many(questions, store)
+                lex = [lexical.lex_weights(question, statistics) for question in questions]
+                sparse = _sparse(store, questions, lex, options)
+            with clock.stage("dense"):
+                dense = self._propose_dense(store, questions, options)
+            shares = {stage: seconds / len(questions) for stage, seconds in clock.seconds.items()}
+            proposed = zip(questions, lex, sparse, dense, strict=True)
+            return [self._answer(store, *own, statistics, shares, options) for own in proposed]
 
     def _view(self) -> AbstractContextManager[Searchable]:
         return self._store.view() if isinstance(self._store, Pinning) else nullcontext(self._store)
+
+    def _propose_dense(
+        self, store: Searchable, questions: Sequence[EncodedQuestion], options: SearchOptions
+    ) -> list[list[Hit]]:
+        if options.strategy == "sparse":
+            return [[] for _ in questions]
+        return dense_first.propose(store, self._dense, questions, options.dense_candidates, options.where)
 
     def _answer(
         self,
         store: Searchable,
         question: EncodedQuestion,
+        lex: _Lex,
+        sparse: list[Hit],
         dense: list[Hit],
-        dense_seconds: float,
+        statistics: Statistics,
+        shares: Mapping[str, float],
         options: SearchOptions,
     ) -> Reply:
         clock = Clock()
-        with clock.stage("sparse"):
-            statistics = lexical.look_up(question, store)
-            lex = lexical.lex_weights(question, statistics)
-            sparse = self._sparse(store, question, lex, options)
-        clock.seconds["dense"] = dense_seconds
-        roads = _roads(sparse, dense)
-        with clock.stage("fetch"):
-            passages = store.fetch(sorted(roads))  # by id, so that the order of the spans breaks ties
+        candidates = Candidates(store, roads_of(sparse, dense), clock)
         with clock.stage("score"):
             weighed = tuple(replace(term, weight=term.weight * options.lex_weight) for term in lex)
-            spans = score_spans(question, weighed, [passage.block for passage in passages])
-            answers = self._choose(question, weighed, spans, passages, roads, options)
-        return _reply(question, answers, statistics, len(passages), clock, options)
+            shown, rival = self._choose(_ranked(question, weighed, candidates, options), options.k)
+            answers = [one.answer for one in shown]
+            if options.explain:
+                answers = candidates.explained(shown, question, weighed)
+            answers = self._with_confidence(answers, rival)
+        degraded = store.degraded() if isinstance(store, Degradable) else ()
+        seconds = {**shares, **clock.seconds}
+        return Reply(
+            question.text, tuple(answers), options.strategy, statistics.snapshot, len(candidates.ids), seconds, degraded
+        )
 
-    def _sparse(
-        self, store: Searchable, question: EncodedQuestion, lex: Sequence[LexWeight], options: SearchOptions
-    ) -> list[Hit]:
-        if options.strategy == "dense":
+    def _choose(self, found: Iterator[Found], k: int) -> tuple[list[Found], float | None]:
+        """The first k, and, if someone wants to know, the score of the best that says something else than the first."""
+        shown = list(islice(found, k))
+        if self._calibration is None or not shown:
+            return shown, None
+        more = (one.answer for one in islice(found, max(_RIVALS - k, 0)))
+        seen = ((answer.text, answer.score) for part in ((one.answer for one in shown), more) for answer in part)
+        return shown, confidence.rival_score(seen)
+
+    def _with_confidence(self, answers: list[Answer], rival: float | None) -> list[Answer]:
+        if not answers:
             return []
-        factor, k = options.first_stage_lex_weight, options.sparse_candidates
-        return sparse_first.propose(store, question, lex, factor, k, options.where)
-
-    def _choose(
-        self,
-        question: EncodedQuestion,
-        lex: Sequence[LexWeight],
-        spans: ScoredSpans,
-        passages: Sequence[StoredPassage],
-        roads: Mapping[str, tuple[Road, ...]],
-        options: SearchOptions,
-    ) -> list[Answer]:
-        looked_at = max(options.k, _RIVALS if self._calibration else 0)
-        numbers = list(islice(without_overlaps(spans), looked_at))
-        answers = [_make(spans, number, passages, roads) for number in numbers]
-        rival = confidence.rival_score((answer.text, answer.score) for answer in answers)
-        shown = answers[: options.k]
-        if options.explain:
-            blocks = [passages[spans.block[number]].block for number in numbers[: options.k]]
-            where = [(int(spans.start[number]), int(spans.end[number])) for number in numbers[: options.k]]
-            shown = [
-                replace(answer, parts=explain.explain(answer.parts, question, lex, block, *tokens))
-                for answer, block, tokens in zip(shown, blocks, where, strict=True)
-            ]
-        sure = confidence.of_best(self._calibration, shown, rival)
-        return [replace(shown[0], confidence=sure), *shown[1:]] if shown else []
+        sure = confidence.of_best(self._calibration, answers, rival)
+        return [replace(answers[0], confidence=sure), *answers[1:]]
 
 
-class Clock:
-    """Seconds by stage."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Add the time the block takes to a stage."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
+def _sparse(
+    store: Searchable, questions: Sequence[EncodedQuestion], lex: Sequence[_Lex], options: SearchOptions
+) -> list[list[Hit]]:
+    if options.strategy == "dense":
+        return [[] for _ in questions]
+    factor, k = options.first_stage_lex_weight, options.sparse_candidates
+    return sparse_first.propose(store, questions, lex, factor, k, options.where)
 
 
-def _roads(sparse: Sequence[Hit], dense: Sequence[Hit]) -> dict[str, tuple[Road, ...]]:
-    """The union of the candidates, each with the roads that proposed it."""
-    roads: dict[str, tuple[Road, ...]] = {hit.passage_id: ("sparse",) for hit in sparse}
-    for hit in dense:
-        roads[hit.passage_id] = (*roads.get(hit.passage_id, ()), "dense")
-    return roads
-
-
-def _make(
-    spans: ScoredSpans, number: int, passages: Sequence[StoredPassage], roads: Mapping[str, tuple[Road, ...]]
-) -> Answer:
-    passage, block = passages[spans.block[number]].passage, passages[spans.block[number]].block
-    start, end = int(block.offsets[spans.start[number], 0]), int(block.offsets[spans.end[number], 1])
-    return Answer(
-        text=passage.text[start:end],
-        score=float(spans.score[number]),
-        passage=passage,
-        start=start,
-        end=end,
-        roads=roads[passage.id],
-        parts=spans.parts(number),
-    )
-
-
-def _reply(
-    question: EncodedQuestion,
-    answers: Sequence[Answer],
-    statistics: Statistics,
-    candidates: int,
-    clock: Clock,
-    options: SearchOptions,
-) -> Reply:
-    return Reply(question.text, tuple(answers), options.strategy, statistics.snapshot, candidates, dict(clock.seconds))
+def _ranked(question: EncodedQuestion, lex: _Lex, candidates: Candidates, options: SearchOptions) -> Iterator[Found]:
+    if candidates.batch is None:
+        return iter(())
+    spans = without_overlaps(best_first(PhraseScores(question, lex, candidates.batch)))
+    return candidates.answers(spans, max(options.k, AT_ONCE))

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..records import EncodedQuestion, PartKind, PhraseBlock, Phrases, ScorePart, WeightedNgram
+from .grid import on_grid
 from .lexical import LexWeight
-from .scorer import on_grid
 
 
 def explain(

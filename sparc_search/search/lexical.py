@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..interfaces import Searchable, Statistics
@@ -44,5 +45,10 @@ def lex_weights(question: EncodedQuestion, statistics: Statistics) -> tuple[LexW
 
 
 def look_up(question: EncodedQuestion, store: Searchable) -> Statistics:
-    """The counts behind the question's lexical weights."""
-    return store.statistics([term.name for term in question.lex_terms])
+    """The counts behind a question's lexical weights."""
+    return look_up_many([question], store)
+
+
+def look_up_many(questions: Sequence[EncodedQuestion], store: Searchable) -> Statistics:
+    """The same for several questions, of one state of the index."""
+    return store.statistics(list(dict.fromkeys(term.name for question in questions for term in question.lex_terms)))

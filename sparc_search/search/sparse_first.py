@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..interfaces import Hit, Searchable
+from ..interfaces import Hit, ManyQueries, Searchable
 from ..records import EncodedQuestion, Features, WeightedNgram
 from .lexical import LexWeight
 
@@ -24,12 +24,14 @@ def _weights(ngrams: Sequence[WeightedNgram]) -> dict[str, float]:
 
 def propose(
     store: Searchable,
-    question: EncodedQuestion,
-    lex: Sequence[LexWeight],
+    questions: Sequence[EncodedQuestion],
+    lex: Sequence[Sequence[LexWeight]],
     lex_factor: float,
     k: int,
     where: Mapping[str, str],
-) -> list[Hit]:
-    """The k best passages; none if the index shares nothing with the question."""
-    query = sparse_query(question, lex, lex_factor)
-    return store.sparse_search(query, k, where) if any(query.values()) else []
+) -> list[list[Hit]]:
+    """For each question the k best passages; none if the index shares nothing with it."""
+    queries = [sparse_query(question, own, lex_factor) for question, own in zip(questions, lex, strict=True)]
+    if len(queries) > 1 and isinstance(store, ManyQueries):
+        return store.sparse_search_many(queries, k, where)
+    return [store.sparse_search(query, k, where) if any(query.values()) else [] for query in queries]

@@ -33,9 +33,7 @@ _REWRITE: Final = 0.1
 def open_dense_store(location: Path, source: VectorSource, *, writable: bool) -> FaissStore:
     """Vectors in FAISS files on this machine."""
     store = FaissStore(Path(location), source.identity, writable=writable)
-    for change in source.vector_changes(store.generation):
-        store.add(change.passage_ids, change.vectors)
-        store.generation = change.generation
+    store.catch_up(source)
     return store
 
 
@@ -51,19 +49,41 @@ class FaissStore:
         self._base = VectorIndex(np.zeros((0, 0), np.int8), np.zeros(0, np.float32), None)
         self._stale: Mask = np.zeros(0, bool)
         """Vectors of the base that were replaced."""
-        self._new: dict[str, NDArray[np.float32]] = {}
+        self._new: dict[str, tuple[NDArray[np.int8], np.float32]] = {}
         self._load()
 
     def __len__(self) -> int:
         return len(self._ids) - int(self._stale.sum()) + len(self._new)
 
+    def catch_up(self, source: VectorSource) -> None:
+        """Take over what the source has gained and lost since."""
+        for change in source.vector_changes(self.generation):
+            self.remove(change.removed)
+            if change.passage_ids:
+                self._put(change.passage_ids, *quantised(change.vectors, change.scales))
+            self.generation = change.generation
+
     def add(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Add vectors."""
+        if len(passage_ids):
+            self._put(passage_ids, *quantised(vectors))
+
+    def _put(self, passage_ids: Sequence[str], vectors: NDArray[np.int8], scales: NDArray[np.float32]) -> None:
         known = self._numbers
-        for id, vector in zip(passage_ids, np.asarray(vectors, np.float32), strict=True):
-            self._new[id] = vector
+        for id, vector, scale in zip(passage_ids, vectors, scales, strict=True):
+            self._new[id] = vector, scale
             if id in known:
                 self._stale[known[id]] = True
+
+    def remove(self, passage_ids: Iterable[str]) -> None:
+        """Forget vectors; ids that are not there do not matter."""
+        ids = set(passage_ids)
+        if not ids:
+            return
+        for id in ids:
+            self._new.pop(id, None)
+        known = self._numbers
+        self._stale[[known[id] for id in ids if id in known]] = True
 
     def search(self, vectors: NDArray[np.float32], k: int, allowed: Iterable[str] | None) -> list[list[Hit]]:
         """For each vector the k passages of the largest inner product, ties by passage id."""
@@ -80,7 +100,7 @@ class FaissStore:
             yield self._ids, self._base, None if fresh.all() else fresh
         if self._new:
             ids = list(self._new)
-            vectors, scales = quantised(np.stack(list(self._new.values())))
+            vectors, scales = self._new_vectors()
             yield ids, VectorIndex(vectors, scales, None), None if chosen is None else self._mask(ids, chosen)
 
     @staticmethod
@@ -93,6 +113,10 @@ class FaissStore:
 
     def close(self) -> None:
         """Write what is still to be written and let go of files."""
+        self.save_if_due()
+
+    def save_if_due(self) -> None:
+        """Write everything anew, if there is much that the files do not have."""
         if self._writable and len(self._new) > _REWRITE * len(self._ids):
             self.save()
 
@@ -120,16 +144,19 @@ class FaissStore:
         """Put old and new together, by id."""
         kept = np.flatnonzero(~self._stale)
         ids = [self._ids[number] for number in kept.tolist()] + list(self._new)
-        new = (
-            np.stack(list(self._new.values())) if self._new else np.zeros((0, self._base.vectors.shape[1]), np.float32)
-        )
-        vectors, scales = quantised(new)
+        vectors, scales = self._new_vectors()
         if len(kept):
             vectors = np.concatenate([self._base.vectors[kept], vectors])
             scales = np.concatenate([self._base.scales[kept], scales])
         order = sorted(range(len(ids)), key=ids.__getitem__)
         self._ids, self._new, self._stale = [ids[number] for number in order], {}, np.zeros(len(ids), bool)
         return vectors[order], scales[order]
+
+    def _new_vectors(self) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+        if not self._new:
+            return np.zeros((0, self._base.vectors.shape[1]), np.int8), np.zeros(0, np.float32)
+        stored = list(self._new.values())
+        return np.stack([vector for vector, _ in stored]), np.array([scale for _, scale in stored], np.float32)
 
     def _load(self) -> None:
         """Open the files, if they are this store's and whole; otherwise begin with nothing."""

@@ -1,247 +1,234 @@
-"""Phrase blocks as bytes: `encode` and `decode`.
+"""Phrase blocks as bytes: `encode` and `decode`. `block_layout` says what stands where.
 
-    frame     magic with format number, crc32 of all that follows                              8 bytes
-    sizes     counts, and which type some columns have                                        24 bytes
-    matrices  scale, entries and n of each sparse matrix, those of the starts first           16 bytes each
-    scale     of the passage vector                                                            8 bytes
-    columns   one array after the other, little-endian, each at a multiple of its item size
-
-Each column takes the narrowest type that holds it (token ids of a usual vocabulary two bytes, kept positions one ...),
-so almost nothing has to be unpacked: decoding makes views into the bytes. There is no compression: vectors are most of
-a block and look like noise.
+Nothing is lost, and each column takes the narrowest form that holds it: what a model made with few bits (vectors from
+-8 to 7, weights of at most sixteen levels, scales of nine significant bits) is stored with few bits. Kept positions,
+and the rows of sparse columns, are a bit each. There is no compression beyond that: what is left looks like noise, and
+a reader takes the columns it needs without unpacking the rest.
 """
 
 from __future__ import annotations
 
-import struct
+import itertools
 import zlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import IndexDamaged
 from ..records import PhraseBlock, Phrases, SparseColumns
+from .block_layout import CHECKED_FROM, HEAD, MAGIC, MATRIX, Column, column_ends, damaged, read_heads, read_matrices
+from .offsets import pack_offsets, unpack_offsets
+from .packing import fits_halves, halves, nibbles_at, pack_halves, pack_nibbles, pack_places, places_of
 from .short_floats import shorten, unshorten
 
-FORMAT = 1
-_MAGIC = b"SPB" + bytes([FORMAT])
-_FRAME = struct.Struct("<4sI")
-_SIZES = struct.Struct("<7H6B4x")
-_MATRIX = struct.Struct("<dII")
-_SCALE = struct.Struct("<d")
+Array = NDArray[Any]
 
-_BYTE, _SIGNED, _REAL = np.dtype("<u1"), np.dtype("<i1"), np.dtype("<f4")
-_WIDTHS = (np.dtype("<u1"), np.dtype("<u2"), np.dtype("<i4"))
-_IMPACTS = (np.dtype("<u2"), np.dtype("<f4"))
-_PLAIN = 2
-"""Offsets that are no small steps forward are kept as they are."""
+ID_TYPES: dict[int, np.dtype[Any]] = {2: np.dtype("<u2"), 4: np.dtype("<i4")}
+COUNT_TYPES: dict[int, np.dtype[Any]] = {1: np.dtype("<u1"), 2: np.dtype("<u2")}
+_MOST = 0xFFFF
+_NOTHING = np.zeros(0, np.uint8)
 
 
-class _Sizes(NamedTuple):
-    """Counts, then which type of `_WIDTHS` (or `_IMPACTS`) a column has, then how many matrices each side has."""
-
-    tokens: int
-    starts: int
-    ends: int
-    dense: int
-    span: int
-    pooled: int
-    terms: int
-    ids: int
-    offsets: int
-    rows: int
-    impacts: int
-    start_matrices: int
-    end_matrices: int
-
-
-class _Matrix(NamedTuple):
-    scale: float
-    entries: int
-    n: int
+# --- to bytes --------------------------------------------------------------------------------------------------------
 
 
 def encode(block: PhraseBlock) -> bytes:
     """A block as bytes; `decode` gives back an equal one."""
-    sizes = _measure(block)
-    stored = (*block.start.sparse, *block.end.sparse)
-    matrices = [_Matrix(columns.scale, len(columns.rows), columns.n) for columns in stored]
-    body = bytearray(_FRAME.size) + _SIZES.pack(*sizes)
-    body += b"".join(_MATRIX.pack(*matrix) for matrix in matrices) + _SCALE.pack(block.passage_scale)
-    for (dtype, shape), array in zip(_layout(sizes, matrices), _arrays(block, sizes), strict=True):
-        body += bytes(-len(body) % dtype.itemsize)
-        body += array.astype(dtype).reshape(shape).tobytes()
-    _FRAME.pack_into(body, 0, _MAGIC, zlib.crc32(memoryview(body)[_FRAME.size :]))
-    return bytes(body)
+    start, end = block.start, block.end
+    _check(block)
+    kept = [len(start.positions)] * len(start.sparse) + [len(end.positions)] * len(end.sparse)
+    matrices = (*start.sparse, *end.sparse)
+    head = _head(block)
+    head["offset_kind"], offsets = pack_offsets(block.offsets)
+    ids = ID_TYPES[int(head["id_bytes"])]
+    counts = [np.diff(columns.indptr) for columns in matrices]
+    values = np.concatenate([_NOTHING, *(columns.values for columns in matrices)])
+    if head["value_bits"] == 4:
+        levels = np.unique(values)
+        head["levels"][: len(levels)] = levels
+        values = pack_nibbles(np.searchsorted(levels, values).astype(np.uint8))
+    columns = (
+        block.token_ids.astype(ids),
+        block.flags,
+        pack_places(start.positions, len(block.token_ids)),
+        pack_places(end.positions, len(block.token_ids)),
+        _packed(start.vectors, head["vector_bits"]),
+        _packed(end.vectors, head["vector_bits"]),
+        _packed(start.spans, head["span_bits"]),
+        _packed(end.spans, head["span_bits"]),
+        *(_floats(scales, head["scale_bytes"]) for scales in _scales(block)),
+        block.passage_vector,
+        block.lex_ids.astype(ids),
+        _floats(block.lex_impacts, head["impact_bytes"]),
+        np.concatenate([_NOTHING, *counts]).astype(COUNT_TYPES[int(head["count_bytes"])]),
+        np.concatenate([_NOTHING, *(_row_bits(*pair) for pair in zip(matrices, kept, strict=True))]),
+        values,
+        offsets,
+    )
+    described = [
+        (own.scale, len(own.rows), int(np.count_nonzero(count)), own.n)
+        for own, count in zip(matrices, counts, strict=True)
+    ]
+    rest = np.array(described, MATRIX).tobytes() + b"".join([column.tobytes() for column in columns])
+    head["checksum"] = zlib.crc32(rest, zlib.crc32(head.tobytes()[CHECKED_FROM:]))
+    return bytes(head.tobytes()) + rest
+
+
+def _head(block: PhraseBlock) -> Any:
+    start, end = block.start, block.end
+    kept = (len(start.positions), len(end.positions))
+    values = np.concatenate([_NOTHING, *(columns.values for columns in (*start.sparse, *end.sparse))])
+    ids = np.concatenate([block.token_ids, block.lex_ids])
+    head = np.zeros((), HEAD)
+    head["magic"] = MAGIC
+    head["tokens"], head["starts"], head["ends"], head["terms"] = len(block.token_ids), *kept, len(block.lex_ids)
+    head["dense"], head["span"] = start.vectors.shape[1], start.spans.shape[1]
+    head["pooled"], head["passage_scale"] = len(block.passage_vector), block.passage_scale
+    head["id_bytes"] = 2 if ids.min(initial=0) >= 0 and ids.max(initial=0) <= _MOST else 4
+    head["vector_bits"] = 4 if fits_halves(start.vectors) and fits_halves(end.vectors) else 8
+    head["span_bits"] = 4 if fits_halves(start.spans) and fits_halves(end.spans) else 8
+    head["value_bits"] = 4 if len(np.unique(values)) <= 16 else 8
+    head["scale_bytes"] = 2 if all(map(_is_short, _scales(block))) else 4
+    head["impact_bytes"] = 2 if _is_short(block.lex_impacts) else 4
+    head["count_bytes"] = 1 if max(kept) < 256 else 2
+    head["start_matrices"], head["end_matrices"] = len(start.sparse), len(end.sparse)
+    return head
+
+
+def _check(block: PhraseBlock) -> None:
+    sizes = (len(block.token_ids), len(block.lex_ids), len(block.passage_vector), *block.start.vectors.shape)
+    if max(sizes) > _MOST:
+        raise ValueError(f"a phrase block holds at most 65,535 of each: {sizes}")
+    for side in (block.start, block.end):
+        if np.any(np.diff(side.positions) <= 0):
+            raise ValueError("kept positions must be ascending")
+        if not all(map(_is_ascending, side.sparse)):
+            raise ValueError("the rows of a sparse column must be ascending")
+
+
+def _is_ascending(columns: SparseColumns) -> bool:
+    """Whether the rows of every column are."""
+    steps = np.diff(columns.rows.astype(np.int64))
+    begins = columns.indptr[1:-1]
+    steps[begins[(begins > 0) & (begins < len(columns.rows))] - 1] = 1  # from one column to the next
+    return bool(np.all(steps > 0))
+
+
+def _scales(block: PhraseBlock) -> tuple[NDArray[np.float32], ...]:
+    return (block.start.vector_scales, block.start.span_scales, block.end.vector_scales, block.end.span_scales)
+
+
+def _is_short(values: NDArray[np.float32]) -> bool:
+    return np.array_equal(unshorten(shorten(values)), values)
+
+
+def _floats(values: NDArray[np.float32], size: int) -> Array:
+    return shorten(values) if size == 2 else values.astype("<f4")
+
+
+def _packed(matrix: NDArray[np.int8], bits: int) -> Array:
+    return pack_halves(matrix) if bits == 4 else matrix
+
+
+def _row_bits(columns: SparseColumns, kept: int) -> NDArray[np.uint8]:
+    """For each column that has entries, a bit for each row."""
+    counts = np.diff(columns.indptr)
+    counts = counts[counts > 0]
+    filled = np.zeros((len(counts), kept), bool)
+    filled[np.repeat(np.arange(len(counts)), counts), columns.rows] = True
+    return np.packbits(filled, axis=1).reshape(-1)
+
+
+# --- and back --------------------------------------------------------------------------------------------------------
 
 
 def decode(data: bytes, *, check: bool = True) -> PhraseBlock:
     """The block in `data`; `IndexDamaged` if bytes are missing or, with `check`, changed."""
     try:
         return _decode(data, check)
-    except (struct.error, ValueError, IndexError, TypeError) as error:
-        raise _damaged("is cut short") from error
+    except (ValueError, IndexError, TypeError, KeyError) as error:
+        raise damaged("is cut short") from error
 
 
 def _decode(data: bytes, check: bool) -> PhraseBlock:
-    magic, checksum = _FRAME.unpack_from(data)
-    if magic != _MAGIC:
-        raise _damaged("does not begin as one of this format does")
-    if check and zlib.crc32(memoryview(data)[_FRAME.size :]) != checksum:
-        raise _damaged("has changed bytes")
-    sizes = _Sizes(*_SIZES.unpack_from(data, _FRAME.size))
-    at = _FRAME.size + _SIZES.size
-    scale_at = at + (sizes.start_matrices + sizes.end_matrices) * _MATRIX.size
-    matrices = [_Matrix(*values) for values in _MATRIX.iter_unpack(data[at:scale_at])]
-    (passage_scale,) = _SCALE.unpack_from(data, scale_at)
-    columns = _read(data, scale_at + _SCALE.size, _layout(sizes, matrices))
-    token_ids, offsets, flags, passage_vector, lex_ids, impacts, scales = columns[:7]
-    start_at, end_at, start_vectors, end_vectors, start_spans, end_spans, counts, rows, values = columns[7:]
-    sparse = _matrices(matrices, counts, rows.astype(np.uint16, copy=False), values)
-    s, e = sizes.starts, sizes.ends
-    start = Phrases(
-        start_at.astype(np.int32),
-        start_vectors,
-        scales[:s],
-        start_spans,
-        scales[s : 2 * s],
-        tuple(sparse[: sizes.start_matrices]),
-    )
-    end = Phrases(
-        end_at.astype(np.int32),
-        end_vectors,
-        scales[2 * s : 2 * s + e],
-        end_spans,
-        scales[2 * s + e :],
-        tuple(sparse[sizes.start_matrices :]),
-    )
+    heads = read_heads([data])
+    head = heads[0]
+    if check and zlib.crc32(memoryview(data)[CHECKED_FROM:]) != head["checksum"]:
+        raise damaged("has changed bytes")
+    matrices = read_matrices([data], int(head["start_matrices"]) + int(head["end_matrices"]))
+    ends = column_ends(heads, matrices)[0]
+    if ends[-1] != len(data):
+        raise ValueError("length")
+    columns = [np.frombuffer(data, np.uint8, end - at, at) for at, end in itertools.pairwise(ends.tolist())]
+    ids = ID_TYPES[int(head["id_bytes"])]
+    sparse = _sparse(head, matrices[0], columns)
+    scales = [read_floats(columns[which], int(head["scale_bytes"])) for which in range(8, 12)]
+    split, kept = int(head["start_matrices"]), (int(head["starts"]), int(head["ends"]))
+    sides = [
+        Phrases(
+            places_of(columns[Column.START_POSITIONS + side]).astype(np.int32),
+            _matrix(columns[Column.START_VECTORS + side], kept[side], int(head["dense"]), int(head["vector_bits"])),
+            scales[2 * side],
+            _matrix(columns[Column.START_SPANS + side], kept[side], int(head["span"]), int(head["span_bits"])),
+            scales[2 * side + 1],
+            tuple(sparse[:split] if side == 0 else sparse[split:]),
+        )
+        for side in (0, 1)
+    ]
+    if (len(sides[0].positions), len(sides[1].positions)) != kept:
+        raise ValueError("positions")
     return PhraseBlock(
-        token_ids.astype(np.int32, copy=False),
-        offsets if sizes.offsets == _PLAIN else _absolute(offsets),
-        flags,
-        start,
-        end,
-        passage_vector,
-        passage_scale,
-        lex_ids.astype(np.int32, copy=False),
-        unshorten(impacts) if sizes.impacts == 0 else impacts,
+        columns[Column.TOKEN_IDS].view(ids).astype(np.int32),
+        read_offsets(data, head, ends),
+        columns[Column.FLAGS],
+        sides[0],
+        sides[1],
+        columns[Column.PASSAGE_VECTOR].view(np.int8),
+        float(head["passage_scale"]),
+        columns[Column.LEX_IDS].view(ids).astype(np.int32),
+        read_floats(columns[Column.LEX_IMPACTS], int(head["impact_bytes"])),
     )
 
 
-def _read(data: bytes, at: int, layout: Sequence[tuple[np.dtype[Any], tuple[int, ...]]]) -> list[NDArray[Any]]:
-    columns = []
-    for dtype, shape in layout:
-        at += -at % dtype.itemsize
-        array: NDArray[Any] = np.ndarray(shape, dtype, data, at)
-        columns.append(array)
-        at += array.nbytes
-    if at != len(data):
-        raise ValueError("there is more than there should be")
-    return columns
+def _sparse(head: Any, matrices: Array, columns: Sequence[Array]) -> list[SparseColumns]:
+    counts = columns[Column.COUNTS].view(COUNT_TYPES[int(head["count_bytes"])])
+    counts = counts.reshape(len(matrices), int(head["tokens"]))
+    values = read_values(head, columns[Column.VALUES], int(matrices["entries"].sum()))
+    found, at, entry = [], 0, 0
+    for number, (scale, entries, filled, n) in enumerate(matrices.tolist()):
+        kept = int(head["starts"] if number < head["start_matrices"] else head["ends"])
+        size = filled * -(-kept // 8)
+        bits = np.unpackbits(columns[Column.ROWS][at : at + size].reshape(filled, -(-kept // 8)), axis=1)
+        rows = np.nonzero(bits)[1].astype(np.uint16)
+        indptr = np.append(0, np.cumsum(counts[number], dtype=np.int64)).astype(np.int32)
+        if len(rows) != entries or indptr[-1] != entries:
+            raise ValueError("entries")
+        found.append(SparseColumns(n, indptr, rows, values[entry : entry + entries], scale))
+        at, entry = at + size, entry + entries
+    return found
 
 
-def _matrices(
-    matrices: Sequence[_Matrix], counts: NDArray[Any], rows: NDArray[np.uint16], values: NDArray[np.uint8]
-) -> list[SparseColumns]:
-    pointers = np.zeros((counts.shape[0], counts.shape[1] + 1), np.int32)
-    np.add.accumulate(counts, axis=1, dtype=np.int32, out=pointers[:, 1:])
-    sparse, at = [], 0
-    for (scale, entries, n), own in zip(matrices, pointers, strict=True):
-        sparse.append(SparseColumns(n, own, rows[at : at + entries], values[at : at + entries], scale))
-        at += entries
-    return sparse
+def read_values(head: Any, packed: NDArray[np.uint8], entries: int) -> NDArray[np.uint8]:
+    """All values of a block."""
+    if head["value_bits"] == 8:
+        return packed
+    levels: NDArray[np.uint8] = head["levels"][nibbles_at(packed, np.arange(entries))]
+    return levels
 
 
-def _layout(sizes: _Sizes, matrices: Sequence[_Matrix]) -> list[tuple[np.dtype[Any], tuple[int, ...]]]:
-    """Type and shape of every column, in the order they stand in."""
-    tokens, starts, ends, dense, span, pooled, terms, ids, offsets, narrow, impacts, _, _ = sizes
-    rows, entries = _WIDTHS[narrow], sum([matrix.entries for matrix in matrices])
-    return [
-        (_WIDTHS[ids], (tokens,)),
-        (_WIDTHS[offsets], (tokens, 2)),
-        (_BYTE, (tokens,)),  # flags
-        (_SIGNED, (pooled,)),
-        (_WIDTHS[ids], (terms,)),
-        (_IMPACTS[impacts], (terms,)),
-        (_REAL, (2 * starts + 2 * ends,)),  # scales of the four matrices of vectors
-        (rows, (starts,)),
-        (rows, (ends,)),
-        (_SIGNED, (starts, dense)),
-        (_SIGNED, (ends, dense)),
-        (_SIGNED, (starts, span)),
-        (_SIGNED, (ends, span)),
-        (rows, (len(matrices), tokens)),  # entries of each column of each matrix
-        (rows, (entries,)),
-        (_BYTE, (entries,)),
-    ]
+def read_offsets(data: bytes, head: Any, ends: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The offsets of the tokens of a block whose columns end there."""
+    packed = np.frombuffer(data, np.uint8)[ends[Column.OFFSETS] : ends[Column.OFFSETS + 1]]
+    return unpack_offsets(int(head["offset_kind"]), packed)
 
 
-def _arrays(block: PhraseBlock, sizes: _Sizes) -> list[NDArray[Any]]:
-    """What goes into the columns, in the same order."""
-    start, end = block.start, block.end
-    stored = (*start.sparse, *end.sparse)
-    scales = (start.vector_scales, start.span_scales, end.vector_scales, end.span_scales)
-    nothing = np.zeros(0, np.uint8)
-    return [
-        block.token_ids,
-        block.offsets if sizes.offsets == _PLAIN else _relative(block.offsets),
-        block.flags,
-        block.passage_vector,
-        block.lex_ids,
-        shorten(block.lex_impacts) if sizes.impacts == 0 else block.lex_impacts,
-        np.concatenate(scales),
-        start.positions,
-        end.positions,
-        start.vectors,
-        end.vectors,
-        start.spans,
-        end.spans,
-        np.concatenate([nothing, *(np.diff(columns.indptr) for columns in stored)]),
-        np.concatenate([nothing, *(columns.rows for columns in stored)]),
-        np.concatenate([nothing, *(columns.values for columns in stored)]),
-    ]
+def read_floats(data: NDArray[np.uint8], size: int) -> NDArray[np.float32]:
+    """Scales or impacts."""
+    return unshorten(data.view("<u2")) if size == 2 else data.view("<f4").copy()
 
 
-def _measure(block: PhraseBlock) -> _Sizes:
-    tokens, starts, ends = len(block.token_ids), len(block.start.positions), len(block.end.positions)
-    shape = (starts, ends, block.start.vectors.shape[1], block.start.spans.shape[1], len(block.passage_vector))
-    counts = (tokens, *shape, len(block.lex_ids))
-    if max(counts) > 0xFFFF:
-        raise ValueError(f"a phrase block holds at most 65,535 of each: {counts}")
-    return _Sizes(
-        *counts,
-        ids=max(1, _width(block.token_ids, block.lex_ids)),
-        offsets=_width(_relative(block.offsets)),
-        # Positions are below the number of tokens, rows below, and counts at most, the number of kept ones.
-        rows=0 if max(tokens, starts + 1, ends + 1) <= 256 else 1,
-        impacts=0 if np.array_equal(unshorten(shorten(block.lex_impacts)), block.lex_impacts) else 1,
-        start_matrices=len(block.start.sparse),
-        end_matrices=len(block.end.sparse),
-    )
-
-
-def _width(*arrays: NDArray[np.int32]) -> int:
-    """The narrowest of `_WIDTHS` that holds them."""
-    low = min(int(array.min(initial=0)) for array in arrays)
-    high = max(int(array.max(initial=0)) for array in arrays)
-    return 2 if low < 0 or high > 0xFFFF else 1 if high > 0xFF else 0
-
-
-def _relative(offsets: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Each start as the distance from the start before it, each end as the length."""
-    starts, ends = offsets[:, 0], offsets[:, 1]
-    return np.stack([np.diff(starts, prepend=np.int32(0)), ends - starts], axis=1)
-
-
-def _absolute(offsets: NDArray[Any]) -> NDArray[np.int32]:
-    pairs = offsets.astype(np.int32)
-    np.add.accumulate(pairs[:, 0], out=pairs[:, 0])
-    pairs[:, 1] += pairs[:, 0]
-    return pairs
-
-
-def _damaged(how: str) -> IndexDamaged:
-    remedy = "`sparc-search index verify` names its document: ingest that again"
-    return IndexDamaged(f"a stored phrase block {how}", remedy)
+def _matrix(data: NDArray[np.uint8], rows: int, width: int, bits: int) -> NDArray[np.int8]:
+    if bits == 8:
+        return data.view(np.int8).reshape(rows, width)
+    return np.concatenate(halves(data.reshape(rows, width // 2)), axis=1)

@@ -8,7 +8,8 @@ scored again from the int8 vectors, so its own rounding decides nothing but who 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,7 +72,8 @@ class VectorIndex:
 
         index = self._open() if mask is None else self._on_cpu()
         parameters = _parameters(faiss, index, mask)
-        _, found = index.search(np.ascontiguousarray(queries, np.float32), k, params=parameters)
+        with _threads(faiss, len(queries)):
+            _, found = index.search(np.ascontiguousarray(queries, np.float32), k, params=parameters)
         return [np.sort(row[row >= 0]) for row in found]  # FAISS fills up with -1
 
     def _open(self) -> Any:
@@ -91,6 +93,17 @@ class VectorIndex:
             if self._opened is None:
                 self._opened = _read(self._file)
         return self._opened
+
+
+@contextmanager
+def _threads(faiss: Any, queries: int) -> Iterator[None]:
+    """No more threads than queries: one query gains nothing by two, and on a busy machine waits for the second."""
+    usual = faiss.omp_get_max_threads()  # of this thread; others are not touched
+    faiss.omp_set_num_threads(max(1, min(usual, queries)))
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(usual)
 
 
 def _parameters(faiss: Any, index: Any, mask: Mask | None) -> Any:
@@ -174,9 +187,12 @@ def _fill(index: Any, vectors: NDArray[np.int8], scales: NDArray[np.float32], st
         index.add(vectors[part].astype(np.float32) * scales[part, None])
 
 
-def quantised(vectors: Sequence[Vectors] | Vectors) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Vectors as int8 with a scale each; those that once were int8 come back as they were."""
+def quantised(
+    vectors: Sequence[Vectors] | Vectors, scales: NDArray[np.float32] | None = None
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Vectors as int8 with a scale each; those that once were int8, by these scales, come back as they were."""
     exact = np.asarray(vectors, np.float32)
-    scales = np.abs(exact).max(axis=1, initial=0.0) / 127
+    if scales is None:
+        scales = np.abs(exact).max(axis=1, initial=0.0) / 127
     safe = np.where(scales > 0, scales, 1)
     return np.rint(exact / safe[:, None]).astype(np.int8), scales.astype(np.float32)

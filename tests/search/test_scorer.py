@@ -10,7 +10,7 @@ from random_blocks import blocks, generators, random_block, random_question
 
 from sparc_search.records import AFTER_JOINT, CONTINUES, PUNCTUATION, EncodedQuestion, PhraseBlock, Phrases
 from sparc_search.search.lexical import LexWeight
-from sparc_search.search.scorer import on_grid, score_spans
+from sparc_search.search.scorer import score_spans
 
 Lex = list[LexWeight]
 
@@ -124,11 +124,3 @@ def test_a_block_without_tokens() -> None:
     filled = random_block(rng, 9)
     spans = score_spans(random_question(rng), [], [empty, filled, empty])
     assert set(spans.block.tolist()) == {1}
-
-
-@given(st.lists(st.floats(-1e6, 1e6, width=32), max_size=40))
-def test_the_grid_is_finer_than_a_float32(weights: list[float]) -> None:
-    rounded = on_grid(weights)
-    largest = max((abs(weight) for weight in weights), default=0.0)
-    assert np.all(np.abs(rounded - np.array(weights)) <= largest * 2.0**-35)
-    assert np.array_equal(on_grid(rounded), rounded)

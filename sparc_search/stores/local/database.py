@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from ...errors import DiskFull, IndexDamaged, IndexMismatch
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Number of everything in an index folder: tables, phrase blocks, features, segments."""
 
 FILE: Final = "index.db"

@@ -63,34 +63,60 @@ def passage_values(passage: Passage, document: Document) -> tuple[Any, ...]:
 
 _COLUMNS = """
     p.id, d.id, p.number, p.text, p.start, p.title, coalesce(p.source, d.source), p.page,
-    coalesce(p.metadata, d.metadata), p.joints, e.block
+    coalesce(p.metadata, d.metadata), p.joints
 """
-_TABLES = "passages p JOIN documents d ON d.row = p.document JOIN encoded e ON e.passage = p.row"
+_PASSAGES = "passages p JOIN documents d ON d.row = p.document"
+_TABLES = f"{_PASSAGES} JOIN encoded e ON e.passage = p.row"
 
 
 def read_passages(connection: sqlite3.Connection, ids: Sequence[str]) -> list[StoredPassage]:
     """Passages by id, in that order; those that are not there are left out."""
     found: dict[str, StoredPassage] = {}
     for some in chunks(ids):
-        query = f"SELECT {_COLUMNS} FROM {_TABLES} WHERE p.id IN ({marks(some)})"
+        query = f"SELECT {_COLUMNS}, e.block FROM {_TABLES} WHERE p.id IN ({marks(some)})"
         for values in connection.execute(query, some):
             found[values[0]] = _stored(values, check=False)
     return [found[id] for id in ids if id in found]
 
 
+def read_texts(connection: sqlite3.Connection, ids: Sequence[str]) -> list[Passage]:
+    """The same without their blocks."""
+    found: dict[str, Passage] = {}
+    for some in chunks(ids):
+        query = f"SELECT {_COLUMNS} FROM {_PASSAGES} WHERE p.id IN ({marks(some)})"
+        for values in connection.execute(query, some):
+            found[values[0]] = _passage(values)
+    return [found[id] for id in ids if id in found]
+
+
+def read_blocks(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, bytes]:
+    """The stored blocks of passages by id, in that order; those that are not there are left out."""
+    found: dict[str, bytes] = {}
+    for some in chunks(ids):
+        query = (
+            f"SELECT p.id, e.block FROM passages p JOIN encoded e ON e.passage = p.row WHERE p.id IN ({marks(some)})"
+        )
+        found.update(connection.execute(query, some))
+    return {id: found[id] for id in ids if id in found}
+
+
 def _encoded_passages(connection: sqlite3.Connection, document: int) -> Iterator[EncodedPassage]:
-    query = f"SELECT {_COLUMNS}, e.features FROM {_TABLES} WHERE p.document = ? ORDER BY p.number"
+    query = f"SELECT {_COLUMNS}, e.block, e.features FROM {_TABLES} WHERE p.document = ? ORDER BY p.number"
     for *values, features in connection.execute(query, (document,)):
         stored = _stored(values, check=True)
         yield EncodedPassage(stored.passage, stored.block, as_features(decode_features(features)))
 
 
 def _stored(values: Sequence[Any], *, check: bool) -> StoredPassage:
-    id, document_id, number, text, start, title, source, page, metadata, joints, block = values
-    passage = Passage(
+    *facts, block = values
+    return StoredPassage(_passage(facts), phrase_block.decode(block, check=check))
+
+
+def _passage(values: Sequence[Any]) -> Passage:
+    id, document_id, number, text, start, title, source, page, metadata, joints = values
+    return Passage(
         id, document_id, number, text, start, title, source, page, json.loads(metadata), tuple(json.loads(joints))
     )
-    return StoredPassage(passage, phrase_block.decode(block, check=check))
 
 
 def sources(connection: sqlite3.Connection, first: int, last: int) -> Iterator[Source]:

@@ -16,6 +16,7 @@ from ...errors import IndexDamaged, IndexFailure, IndexMismatch, UsageError
 from ...interfaces import CheckReport, EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
 from ...records import Features
 from . import database, layout
+from .browsing import Browsing
 from .describe import describe
 from .points import reach
 from .recovery import check_before_reading, damaged_segments
@@ -53,7 +54,7 @@ def _create(location: Path, encoder: str) -> None:
         layout.switch(location, folder)
 
 
-class LocalStore:
+class LocalStore(Browsing):
     """An index in a folder. Safe to use from several threads."""
 
     def __init__(

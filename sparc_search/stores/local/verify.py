@@ -87,13 +87,14 @@ def _passages(connection: sqlite3.Connection, seen: _Seen) -> Iterator[Problem]:
         except IndexDamaged as error:
             yield Problem(f"passage {id}", error.message)
             continue
-        yield from (Problem(f"passage {id}", what) for what in _block_problems(block, length))
+        yield from (Problem(f"passage {id}", what) for what in block_problems(block, length))
         seen.sums[row] = _feature_sum(values)
         seen.vectors[row] = block.passage_vector.tobytes()
         seen.frequencies.update(next(v.names for v in values if v.field == "lex"))
 
 
-def _block_problems(block: PhraseBlock, length: int) -> Iterator[str]:
+def block_problems(block: PhraseBlock, length: int) -> Iterator[str]:
+    """What cannot be in a block of a passage with so many characters."""
     tokens = len(block.token_ids)
     if tokens and (block.offsets.min() < 0 or block.offsets.max() > length):
         yield "has a token outside its text"

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...block_batch import BlockBatch
 from ...interfaces import EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
-from ...records import Features
+from ...records import Features, Passage
+from ..block_sizes import bytes_by_part
+from ..phrase_block_batch import decode_batch
 from . import rows
 from .highest import highest
 from .layout import SEGMENTS
@@ -108,6 +111,19 @@ class View:
     def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
         """Passages by id, in that order; those that have vanished are left out."""
         return rows.read_passages(self.connection, passage_ids)
+
+    def fetch_batch(self, passage_ids: Sequence[str]) -> tuple[list[str], BlockBatch | None]:
+        """The ids of those that are there, in that order, and their phrase blocks end to end."""
+        blocks = rows.read_blocks(self.connection, passage_ids)
+        return list(blocks), decode_batch(list(blocks.values())) if blocks else None
+
+    def fetch_passages(self, passage_ids: Sequence[str]) -> list[Passage]:
+        """Passages without their blocks, in that order; those that have vanished are left out."""
+        return rows.read_texts(self.connection, passage_ids)
+
+    def block_bytes(self) -> dict[str, int]:
+        """Bytes of all phrase blocks by part."""
+        return bytes_by_part(data for (data,) in self.connection.execute("SELECT block FROM encoded"))
 
     def statistics(self, lex_names: Sequence[str]) -> Statistics:
         """Number of passages and, of these terms, in how many each stands."""

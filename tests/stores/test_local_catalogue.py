@@ -1,0 +1,86 @@
+"""Features and lists of the local store against the plain way: reading every document."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from small_corpus import encode_all, plain
+
+from sparc_search.interfaces import Browsable, Encoder, FeatureCatalogue, FeatureCount, Listing
+from sparc_search.stores.local import open_store
+
+WORDS = ("ice", "snow", "rock", "peak", "fog", "the")
+
+
+@pytest.fixture
+def folder() -> Path:
+    return Path(tempfile.mkdtemp())
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    texts=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9), min_size=1, max_size=12), data=st.data()
+)
+def test_counts_are_those_of_the_documents_alive(
+    toy_encoder: Encoder, texts: list[list[str]], data: st.DataObject
+) -> None:
+    documents = [plain(f"d{number:02}", " ".join(words)) for number, words in enumerate(texts)]
+    removed = data.draw(st.sets(st.sampled_from([document.id for document in documents])))
+    with tempfile.TemporaryDirectory() as place, open_store(Path(place) / "i", "toy-1", writable=True) as store:
+        half = len(documents) // 2
+        store.add(encode_all(documents[:half], toy_encoder))
+        store.compact()  # one segment of files, and one in memory
+        store.add(encode_all(documents[half:], toy_encoder))
+        store.delete(removed)
+        alive = [passage for document in store.documents() for passage in document.passages]
+        for field in ("start", "end", "lex"):
+            counted = Counter(name for passage in alive for name in passage.features[field])
+            expected = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+            assert store.frequent_features(field, 5) == [FeatureCount(*item) for item in expected[:5]]
+            for name in [*counted, "nosuch"][:5]:
+                values = [passage.features[field][name] for passage in alive if name in passage.features[field]]
+                found = store.feature_statistics(field, name, 4)
+                assert found.passages == len(values) == sum(found.counts)
+                if values:
+                    assert np.isclose(found.mean, np.mean(values))
+                    assert (found.smallest, found.largest) == (min(values), max(values))
+        for word in WORDS:
+            listed = store.list_passages(Listing(features=(("lex", word),), size=100))
+            assert [p.id for p in listed.passages] == [p.passage.id for p in alive if word in p.features["lex"]]
+            assert listed.total == len(listed.passages)
+
+
+def test_names_that_begin_alike(folder: Path, toy_encoder: Encoder) -> None:
+    texts = ("deep snow", "deep sea", "deep sea", "seal", "deep sea fog")
+    with open_store(folder / "i", "toy-1", writable=True) as store:
+        store.add(encode_all([plain(f"d{n}", text) for n, text in enumerate(texts)], toy_encoder))
+        assert store.features_like("se", 9) == [FeatureCount("sea", 3), FeatureCount("seal", 1)]
+        assert store.features_like("deep s", 9) == [FeatureCount("deep sea", 3), FeatureCount("deep snow", 1)]
+        assert store.features_like("deep s", 1) == [FeatureCount("deep sea", 3)]
+        assert store.features_like("nosuch x", 9) == []
+
+
+def test_the_local_store_is_what_the_views_ask_for(folder: Path) -> None:
+    with open_store(folder / "i", "toy-1", writable=True) as store:
+        assert isinstance(store, FeatureCatalogue)
+        assert isinstance(store, Browsable)
+        assert store.sample(5) == []
+        assert store.frequent_features("start", 5) == []
+        assert store.list_passages(Listing()).total == 0
+        assert store.list_documents(Listing(text="a")).documents == ()
+
+
+def test_words_of_a_stranger_are_no_statement(folder: Path, toy_encoder: Encoder) -> None:
+    with open_store(folder / "i", "toy-1", writable=True) as store:
+        store.add(encode_all([plain("d", "100%_sure \\ it's", {"k'": '"v"'})], toy_encoder))
+        for text in ("100%_", "\\", "it's", "' OR 1=1 --"):
+            found = store.list_passages(Listing(text=text)).passages
+            assert [passage.id for passage in found] == ([] if "OR" in text else ["d/0"])
+        assert store.list_passages(Listing(where=(("k'", '"v"'),))).total == 1
+        assert store.list_passages(Listing(features=(("lex", "'; DROP TABLE passages"),))).total == 0
