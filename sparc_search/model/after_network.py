@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from ..records import (
     CONTINUES,
     PUNCTUATION,
     SIDES,
+    TITLE,
     EncodedPassage,
     EncodedQuestion,
     LexTerm,
@@ -44,7 +46,7 @@ SMALLEST = 1e-30  # what is not above it counts as zero: its scale would be no n
 
 @dataclass(frozen=True, slots=True)
 class PassageArrays:
-    """The network's output for one passage, without [CLS], [SEP] and padding. N tokens."""
+    """The network's output for one passage, without [CLS], the last [SEP] and padding. N tokens, title included."""
 
     start: Array  # (N, d)
     end: Array  # (N, d)
@@ -72,7 +74,7 @@ class AfterNetwork:
         self.config, self.pieces = config, pieces
 
     def passage(self, passage: Passage, pieces: Pieces, title: Pieces, arrays: PassageArrays) -> EncodedPassage:
-        """Keep, prune, quantise, and name the features."""
+        """Keep, prune, quantise, and name the features. `pieces` is what the network read, `title` the whole title."""
         flags = with_joints(pieces, passage.joints)
         sides = {side: self._side(side, flags, arrays) for side in SIDES}
         passage_vector, passage_scale = quantised(arrays.pooled[None])
@@ -112,10 +114,11 @@ class AfterNetwork:
     def _side(self, side: Side, flags: NDArray[np.uint8], arrays: PassageArrays) -> Phrases:
         logits = arrays.filter[:, SIDES.index(side)]
         kept = np.flatnonzero(may_be(side, flags) & (logits >= self.config.filter_thresholds[SIDES.index(side)]))
-        vectors, vector_scales = quantised((arrays.start if side == "start" else arrays.end)[kept])
-        spans, span_scales = quantised((arrays.span_start if side == "start" else arrays.span_end)[kept])
+        bits, prune, levels = self.config.vector_bits, self.config.prune, self.config.weight_levels
+        vectors, vector_scales = quantised((arrays.start if side == "start" else arrays.end)[kept], bits)
+        spans, span_scales = quantised((arrays.span_start if side == "start" else arrays.span_end)[kept], bits)
         sparse = tuple(
-            sparse_columns(n, arrays.attention[f"{side}_{n}"][kept], self.config.prune) for n in self.config.ngrams
+            sparse_columns(n, arrays.attention[f"{side}_{n}"][kept], prune, levels) for n in self.config.ngrams
         )
         return Phrases(kept.astype(np.int32), vectors, vector_scales, spans, span_scales, sparse)
 
@@ -150,23 +153,37 @@ def with_joints(pieces: Pieces, joints: Sequence[int]) -> NDArray[np.uint8]:
 
 
 def may_be(side: Side, flags: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Answers are whole words: none starts at a piece that goes on with a word, none ends before one."""
+    """Answers are whole words of the text: none starts at a piece that goes on with a word, none ends before one."""
     goes_on = (flags & CONTINUES) != 0
-    return ~goes_on if side == "start" else ~np.append(goes_on[1:], False)
+    whole = ~goes_on if side == "start" else ~np.append(goes_on[1:], False)
+    inside: NDArray[np.bool_] = whole & ((flags & TITLE) == 0)
+    return inside
 
 
-def quantised(vectors: Array) -> tuple[NDArray[np.int8], Array]:
-    """int8 rows and the scale of each: vectors ~ rows * scales."""
+def quantised(vectors: Array, bits: int = 8) -> tuple[NDArray[np.int8], Array]:
+    """Rows of small whole numbers and the scale of each: vectors ~ rows * scales. Scales have 9 significant bits."""
+    most = 2 ** (bits - 1) - 1
     largest = np.abs(vectors).max(axis=1, initial=0.0)
-    scales = np.where(largest > SMALLEST, largest / 127, 1).astype(np.float32)
+    scales = round_up_9bits(np.where(largest > SMALLEST, largest / most, 1))
     return np.rint(vectors / scales[:, None]).astype(np.int8), scales
 
 
-def sparse_columns(n: int, attention: Array, prune: float) -> SparseColumns:
+@lru_cache(maxsize=8)
+def weight_levels(count: int, prune: float) -> NDArray[np.uint8]:
+    """For each uint8 weight, the nearest of `count` that stand in equal ratios between `prune` and the largest."""
+    if count >= 255:
+        return np.arange(256, dtype=np.uint8)
+    levels = np.rint(np.geomspace(max(1.0, 255 * prune), 255, count))
+    nearest = np.abs(np.log(np.arange(1, 256))[:, None] - np.log(levels)[None]).argmin(axis=1)
+    return np.append(0, levels[nearest]).astype(np.uint8)
+
+
+def sparse_columns(n: int, attention: Array, prune: float, levels: int = 255) -> SparseColumns:
     """Rectified attention (kept, N) by column: uint8 of the largest, what is below `prune` of the largest dropped."""
     largest = float(attention.max(initial=0.0))
     scale = largest / 255 if largest > SMALLEST else 1.0
     values = np.where(attention >= prune * largest, np.rint(attention / scale), 0).astype(np.uint8)
+    values = weight_levels(levels, prune)[values]
     columns, rows = np.nonzero(values.T)
     indptr = np.searchsorted(columns, np.arange(values.shape[1] + 1)).astype(np.int32)
     return SparseColumns(n, indptr, rows.astype(np.uint16), values.T[columns, rows], float(np.float32(scale)))
@@ -190,7 +207,9 @@ def ngram_bounds(
 
 def lexical_impacts(pieces: Pieces, title: Pieces) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Token ids of passage and title and their saturated term frequencies; punctuation does not count."""
-    words = np.concatenate([part.ids[(part.flags & PUNCTUATION) == 0] for part in (pieces, title)])
+    words = np.concatenate(
+        [pieces.ids[(pieces.flags & (PUNCTUATION | TITLE)) == 0], title.ids[(title.flags & PUNCTUATION) == 0]]
+    )
     ids, counts = np.unique(words, return_counts=True)
     norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(words) / AVERAGE_LENGTH)
     return ids.astype(np.int32), round_up_9bits(counts * (SATURATION + 1) / (counts + norm))

@@ -25,9 +25,12 @@ class SparcConfig:
     lowest_ngram_id: int = 999  # in BERT's vocabulary, ids below are special or unused
     window: int = 384  # word pieces of a passage, [CLS] and [SEP] included
     question_window: int = 64
+    title_window: int = 0  # word pieces of the title read before the passage, its [SEP] not included; 0: none
     longest_answer: int = 20
     filter_thresholds: tuple[float, float] = (-100.0, -100.0)  # start, end; set after training
-    prune: float = 0.1  # attention below this share of the passage's largest is dropped
+    prune: float = 0.2  # attention below this share of the passage's largest is dropped
+    vector_bits: int = 4  # of start, end and span vectors; 4 or 8 (what each costs and saves: docs/benchmarks.md)
+    weight_levels: int = 16  # different weights of the n-grams of a passage; up to 255
     format: int = field(default=FORMAT)
 
     @property

@@ -6,19 +6,25 @@ the result of one text never depends on the others in its batch (beyond float no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..records import SIDES, EncodedPassage, EncodedQuestion, Passage
+from ..records import PUNCTUATION, SIDES, TITLE, EncodedPassage, EncodedQuestion, Passage
 from .after_network import AfterNetwork, PassageArrays, QuestionArrays
 from .config import SparcConfig
 from .tokenizer import Pieces, WordPieces
 
 Outputs = Mapping[str, NDArray[np.float32]]
 """Names as in `output_names`; the first axis is the batch."""
+
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
 
 
 class Network(Protocol):
@@ -49,11 +55,13 @@ class NetworkEncoder:
         fingerprint: str,
         batch_tokens: int = 4096,
         card: Mapping[str, Any] | None = None,
+        workers: int = 1,
     ) -> None:
         self.config, self.pieces = config, pieces
         self._passage_network, self._question_network = passage_network, question_network
         self._after = AfterNetwork(config, pieces)
-        self._batch_tokens = batch_tokens
+        self._keeping_all = AfterNetwork(replace(config, filter_thresholds=(-np.inf, -np.inf)), pieces)
+        self._batch_tokens, self._workers = batch_tokens, workers
         self.fingerprint = fingerprint
         self.card = dict(card or {})
         self.window = config.window - 2
@@ -64,15 +72,51 @@ class NetworkEncoder:
 
     def encode_passages(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
         """Encode passages. What is beyond the window is not read; `loaders` cut before."""
-        texts = [cut(pieces, self.window) for pieces in self.pieces([passage.text for passage in passages])]
+        return self._encoded(passages, self._after)
+
+    def encode_unfiltered(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
+        """Encode passages without dropping a token: to look at what the filter left out."""
+        return self._encoded(passages, self._keeping_all)
+
+    def piece(self, token_id: int) -> str:
+        """The word piece of a token id."""
+        return self.pieces.piece(token_id)
+
+    def word_pieces(self, text: str) -> list[str]:
+        """The word pieces of a text."""
+        return [self.pieces.piece(token_id) for token_id in self.pieces([text])[0].ids.tolist()]
+
+    def _encoded(self, passages: Sequence[Passage], after: AfterNetwork) -> list[EncodedPassage]:
         titles = self.pieces([passage.title for passage in passages])
-        encoded: dict[int, EncodedPassage] = {}
-        for rows in batches_by_length([len(text.ids) for text in texts], self._batch_tokens):
+        texts = [
+            with_title(cut(title, self.config.title_window), cut(text, self.window), self.pieces.sep)
+            for title, text in zip(titles, self.pieces([passage.text for passage in passages]), strict=True)
+        ]
+
+        def encode(rows: list[int]) -> list[tuple[int, EncodedPassage]]:
             outputs = self._run(self._passage_network, [texts[row] for row in rows])
-            for at, row in enumerate(rows):
-                arrays = passage_arrays(outputs, at, len(texts[row].ids), sparse_names(self.config))
-                encoded[row] = self._after.passage(passages[row], texts[row], titles[row], arrays)
+            names = sparse_names(self.config)
+            return [
+                (
+                    row,
+                    after.passage(
+                        passages[row], texts[row], titles[row], passage_arrays(outputs, at, len(texts[row].ids), names)
+                    ),
+                )
+                for at, row in enumerate(rows)
+            ]
+
+        batches = list(batches_by_length([len(text.ids) for text in texts], self._batch_tokens))
+        encoded = dict(row for rows in self._each(encode, batches) for row in rows)
         return [encoded[row] for row in range(len(passages))]
+
+    def _each(self, action: Callable[[Batch], Result], batches: Sequence[Batch]) -> Iterator[Result]:
+        """Do it to each batch, several at a time where the network lets several run side by side."""
+        if self._workers == 1 or len(batches) < 2:
+            yield from map(action, batches)
+            return
+        with ThreadPoolExecutor(self._workers) as pool:
+            yield from pool.map(action, batches)
 
     def encode_questions(self, questions: Sequence[str]) -> list[EncodedQuestion]:
         """Encode questions; of one longer than the question window the beginning is read."""
@@ -99,6 +143,17 @@ class NetworkEncoder:
 def cut(pieces: Pieces, most: int) -> Pieces:
     """The first `most` pieces."""
     return Pieces(pieces.ids[:most], pieces.offsets[:most], pieces.flags[:most])
+
+
+def with_title(title: Pieces, text: Pieces, sep: int) -> Pieces:
+    """What the network reads of a passage: its title and a [SEP], if there is a title, and the text."""
+    if not len(title.ids):
+        return text
+    return Pieces(
+        np.concatenate([title.ids, [sep], text.ids]).astype(np.int32),
+        np.concatenate([np.zeros((len(title.ids) + 1, 2), np.int32), text.offsets]),
+        np.concatenate([title.flags | TITLE, [TITLE | PUNCTUATION], text.flags]).astype(np.uint8),
+    )
 
 
 def batches_by_length(lengths: Sequence[int], most_tokens: int) -> Iterator[list[int]]:

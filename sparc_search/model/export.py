@@ -1,8 +1,9 @@
 """The ONNX file of a model: one graph for passages and questions, its weights stored in fewer bits.
 
 BERT bodies get the hand-written, fused graph of `onnx_graph`; other bodies are traced by torch, which is slower.
-Ways to store the weights were measured (docs/training.md): see `PRECISIONS`. All but `int8` compute in fp32, so a
-result never depends on its neighbours in the batch.
+Ways to store the weights were measured (docs/benchmarks.md): see `PRECISIONS`. All but `int8` compute in fp32; `int8`
+takes the scale of its activations over all it is given, so the encoder gives it one text at a time. Either way a
+result never depends on its neighbours.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from ..errors import MissingExtra, UsageError
 from .encoder_torch import SparcModel, require_torch
 from .encoding import PASSAGE_OUTPUTS, QUESTION_OUTPUTS, sparse_names
-from .files import ONNX, read_card, write_card
+from .files import ONNX, PRECISION, read_card, write_card
 from .onnx_graph import build_graph
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def export(folder: Path, precision: str = "weights8") -> Path:
     graph = graph_of(model)
     PRECISIONS[precision](graph)
     save(graph, folder / ONNX)
-    write_card(folder, {key: value for key, value in read_card(folder).items() if key != "sha256"})
+    card = {key: value for key, value in read_card(folder).items() if key != "sha256"}
+    write_card(folder, {**card, PRECISION: precision})
     return folder / ONNX
 
 
@@ -85,7 +87,8 @@ def trace(model: SparcModel, target: Path) -> None:
             return (*passages[:-1], *passages.attention.values(), *questions[:-1], *questions.weights.values())
 
     ids = torch.full((2, 16), 1000)
-    dynamic = {0: torch.export.Dim("batch", max=4096), 1: torch.export.Dim("length", max=model.config.window)}
+    longest = model.config.window + model.config.title_window + 1
+    dynamic = {0: torch.export.Dim("batch", max=4096), 1: torch.export.Dim("length", max=longest)}
     with torch.no_grad():
         torch.onnx.export(
             BothFaces().eval(),
@@ -144,7 +147,7 @@ def weights_as_int8(graph: ModelProto) -> None:
 
 
 def computed_in_int8(graph: ModelProto) -> None:
-    """Dynamic int8: the fastest, but its scales are taken over the whole batch."""
+    """Dynamic int8: the fastest; its scales are taken over the whole batch, so a batch must be one text."""
     from onnx import TensorProto
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -152,7 +155,10 @@ def computed_in_int8(graph: ModelProto) -> None:
         source, target = Path(scratch) / "in.onnx", Path(scratch) / "out.onnx"
         save(graph, source)
         options = {"DefaultTensorType": TensorProto.FLOAT}  # it cannot see through the fused operators
-        quantize_dynamic(source, target, per_channel=True, weight_type=QuantType.QInt8, extra_options=options)
+        # 7 bits: processors without VNNI add two products of 8 bits in 16, which overflow there and nowhere else
+        quantize_dynamic(
+            source, target, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8, extra_options=options
+        )
         graph.ParseFromString(target.read_bytes())
 
 

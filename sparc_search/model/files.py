@@ -20,6 +20,8 @@ from .tokenizer import WordPieces
 CARD = "card.json"
 WEIGHTS = "model.safetensors"
 ONNX = "model.onnx"
+PRECISION = "precision"
+"""Key of the card: how the ONNX file computes."""
 PARTS = ("config.json", "tokenizer.json", WEIGHTS, ONNX)
 
 

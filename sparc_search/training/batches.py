@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,8 +19,17 @@ from torch import Tensor
 
 from .squad_data import TrainingPassage, TrainingQuestion
 
-Step = list[tuple[int, list[int]]]
-"""(passage number, numbers of its questions) for one optimiser step."""
+
+class Turn(NamedTuple):
+    """A passage's turn in a step: its number, which of its questions are asked, and whether its title is read."""
+
+    passage: int
+    questions: list[int]
+    titled: bool = True
+
+
+Step = list[Turn]
+"""One optimiser step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,7 @@ class Batch:
 
     passage_ids: Tensor  # (P, T)
     passage_mask: Tensor  # (P, T)
+    answer_words: Tensor  # (P, T) True on the passage's own word pieces, not on its title's
     question_ids: Tensor  # (Q, M)
     question_mask: Tensor  # (Q, M)
     owner: Tensor  # (Q,) the passage with the answer
@@ -55,10 +66,19 @@ class Batch:
 
 
 def plan_epoch(
-    passages: Sequence[TrainingPassage], neighbours: Sequence[Sequence[int]], shape: BatchShape, seed: int, epoch: int
+    passages: Sequence[TrainingPassage],
+    neighbours: Sequence[Sequence[int]],
+    shape: BatchShape,
+    seed: int,
+    epoch: int,
+    titles: float = 1.0,
 ) -> list[Step]:
-    """All steps of an epoch: passages as often as their weight says, next to neighbours that are still free."""
+    """All steps of an epoch: passages as often as their weight says, next to neighbours that are still free.
+
+    `titles` is the share of turns that read the title: with some left out, passages without one fare as well.
+    """
     rng = np.random.default_rng((seed, epoch))
+    titled = np.random.default_rng((seed, epoch, 1)).random(len(passages)) < titles
     groups: list[list[int]] = []
     for seen in range(max(1, math.ceil(max(passage.weight for passage in passages)))):  # a weight of 2: two rounds
         drawn = [number for number, passage in enumerate(passages) if rng.random() < passage.weight - seen]
@@ -71,7 +91,10 @@ def plan_epoch(
     for at in rng.permutation(len(chunks)):
         members = [number for group in chunks[at] for number in groups[group]]
         steps.append(
-            [(number, drawn_questions(passages[number], shape.questions_per_passage, rng)) for number in members]
+            [
+                Turn(number, drawn_questions(passages[number], shape.questions_per_passage, rng), bool(titled[number]))
+                for number in members
+            ]
         )
     return steps
 
@@ -104,13 +127,22 @@ def make_batch(
     passages: Sequence[TrainingPassage], first_question: NDArray[np.int64], step: Step, special: tuple[int, int, int]
 ) -> Batch:
     """Tensors of one step. `first_question[p]` numbers the first question of passage p; `special` = cls, sep, pad."""
-    chosen = [passages[number] for number, _ in step]
+    chosen = [passages[turn.passage] for turn in step]
     asked: list[tuple[int, TrainingQuestion, int]] = [
-        (row, passages[number].questions[at], int(first_question[number]) + at)
-        for row, (number, questions) in enumerate(step)
-        for at in questions
+        (row, passages[turn.passage].questions[at], int(first_question[turn.passage]) + at)
+        for row, turn in enumerate(step)
+        for at in turn.questions
     ]
-    passage_ids, passage_mask = padded([passage.ids for passage in chosen], special)
+    heads = [
+        heading(passage.title if turn.titled else passage.title[:0], special)
+        for turn, passage in zip(step, chosen, strict=True)
+    ]
+    read = [np.concatenate([head, passage.ids]) for head, passage in zip(heads, chosen, strict=True)]
+    passage_ids, passage_mask = padded(read, special)
+    first_word = torch.tensor([len(head) + 1 for head in heads])  # behind [CLS] and the title
+    last_word = torch.tensor([len(row) for row in read])
+    positions = torch.arange(passage_ids.shape[1])
+    answer_words = (positions >= first_word[:, None]) & (positions <= last_word[:, None])
     question_ids, question_mask = padded([question.ids for _, question, _ in asked], special)
     allowed = np.ones((len(asked), len(chosen)), np.bool_)
     bytes_of = [passage.ids.tobytes() for passage in chosen]
@@ -120,14 +152,20 @@ def make_batch(
     return Batch(
         passage_ids,
         passage_mask,
+        answer_words,
         question_ids,
         question_mask,
         torch.tensor([row for row, _, _ in asked]),
-        torch.tensor([question.start + 1 for _, question, _ in asked]),
-        torch.tensor([question.end + 1 for _, question, _ in asked]),
+        torch.tensor([question.start + int(first_word[row]) for row, question, _ in asked]),
+        torch.tensor([question.end + int(first_word[row]) for row, question, _ in asked]),
         torch.from_numpy(allowed),
         np.asarray([number for _, _, number in asked]),
     )
+
+
+def heading(title: NDArray[np.int32], special: tuple[int, int, int]) -> NDArray[np.int32]:
+    """What is read before a passage: its title and a [SEP], or nothing."""
+    return np.append(title, np.int32(special[1])) if len(title) else title
 
 
 def holds(passage: bytes, answer: bytes) -> bool:

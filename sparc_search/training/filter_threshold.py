@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ..model.network import SparcNetwork
-from .batches import make_batch, number_questions
+from .batches import Turn, make_batch, number_questions
 from .losses import legal_choices
 from .packing import packed_states
 from .squad_data import TrainingPassage
@@ -26,7 +26,7 @@ class FilterChoice:
 
 @torch.no_grad()
 def choose_thresholds(
-    network: SparcNetwork, passages: Sequence[TrainingPassage], special: tuple[int, int, int], survive: float = 0.995
+    network: SparcNetwork, passages: Sequence[TrainingPassage], special: tuple[int, int, int], survive: float = 0.992
 ) -> FilterChoice:
     """The highest thresholds that keep `survive` of the gold starts and of the gold ends."""
     network.eval()
@@ -35,10 +35,11 @@ def choose_thresholds(
     every: list[list[torch.Tensor]] = [[], []]
     for at in range(0, len(passages), 16):
         step = [
-            (number, list(range(len(passages[number].questions)))) for number in range(at, min(at + 16, len(passages)))
+            Turn(number, list(range(len(passages[number].questions))))
+            for number in range(at, min(at + 16, len(passages)))
         ]
         batch = make_batch(passages, first, step, special)
-        words = legal_choices(batch.passage_mask, batch.allowed, 1).words
+        words = legal_choices(batch.answer_words, batch.allowed, 1).words
         [states] = packed_states(network, (batch.passage_ids, batch.passage_mask))
         logits = network.filter(states)
         for side, positions in enumerate((batch.start, batch.end)):

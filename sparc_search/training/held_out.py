@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..model.network import SparcNetwork
-from .batches import Batch, Step, make_batch, number_questions
+from .batches import Batch, Turn, make_batch, number_questions
 from .losses import Gold, Legal, Logits, dense_logits, legal_choices, sparse_logits
 from .objective import encode, with_sparse
 from .squad_data import TrainingPassage
@@ -30,7 +30,7 @@ def measure(network: SparcNetwork, passages: Sequence[TrainingPassage], special:
     device = next(network.parameters()).device
     order = sorted(range(len(passages)), key=lambda number: len(passages[number].ids))
     for at in range(0, len(order), 16):
-        step: Step = [(number, list(range(len(passages[number].questions)))) for number in order[at : at + 16]]
+        step = [Turn(number, list(range(len(passages[number].questions)))) for number in order[at : at + 16]]
         totals.update(measure_batch(network, make_batch(passages, first, step, special).to(device)))
     network.train()
     return {name: round(value / totals["count"], 4) for name, value in totals.items() if name != "count"}
@@ -40,9 +40,9 @@ def measure_batch(network: SparcNetwork, batch: Batch) -> Counter[str]:
     """Sums over the questions of one batch."""
     passages, questions = encode(network, batch)
     dense = dense_logits(passages, questions, network.config.longest_answer)
-    sparse = sparse_logits(passages, questions, batch.passage_ids, batch.question_ids, batch.passage_mask)
+    sparse = sparse_logits(passages, questions, batch.passage_ids, batch.question_ids, batch.answer_words)
     own = torch.nn.functional.one_hot(batch.owner, len(batch.passage_ids)).bool()
-    legal = legal_choices(batch.passage_mask, own, network.config.longest_answer)
+    legal = legal_choices(batch.answer_words, own, network.config.longest_answer)
     gold = Gold(batch.owner, batch.start, batch.end)
     full = with_sparse(dense, sparse, torch.zeros_like(dense.passage))
     totals: Counter[str] = Counter(count=len(batch.owner))

@@ -45,6 +45,7 @@ class TrainingSettings:
     accumulate: int = 1
     average: float = 0.998
     seed: int = 45
+    titles: float = 0.75  # share of turns that read the title
     evaluate_every: int = 500
     checkpoint_every: int = 200
     patience: int = 0  # evaluations without a better one before stopping early; 0 = never
@@ -137,7 +138,9 @@ class Training:
     def plan(self) -> list[Step]:
         """The steps of the current epoch."""
         neighbours = nearest_passages(self.mined.astype(np.float32), self.owner)
-        return plan_epoch(self.passages, neighbours, self.settings.batch, self.settings.seed, self.epoch)
+        return plan_epoch(
+            self.passages, neighbours, self.settings.batch, self.settings.seed, self.epoch, self.settings.titles
+        )
 
     def next_epoch(self) -> None:
         """From here on negatives are mined by the model's own question vectors."""

@@ -64,15 +64,18 @@ class SparseLogits(NamedTuple):
 
 
 def sparse_logits(
-    passages: PassageStates, questions: QuestionStates, passage_ids: Tensor, question_ids: Tensor, mask: Tensor
+    passages: PassageStates, questions: QuestionStates, passage_ids: Tensor, question_ids: Tensor, words: Tensor
 ) -> SparseLogits:
-    """s_i.s'_[CLS] for start and end (eq. 2), never leaving positions for n-gram space."""
+    """s_i.s'_[CLS] for start and end (eq. 2), never leaving positions for n-gram space.
+
+    `words` (P, T) are those an answer may consist of: [CLS], [SEP], padding and title bound no phrase.
+    """
     shape = (len(question_ids), *passage_ids.shape)
     sides = {side: passage_ids.new_zeros(shape, dtype=passages.start.dtype) for side in ("start", "end")}
     bound = passages.start.new_zeros(shape[:2])
     sizes = sorted({int(name.rsplit("_", 1)[1]) for name in passages.attention})
     matches = {n: ngram_matches(passage_ids, question_ids, n).to(passages.start.dtype) for n in sizes}
-    rows = inner_words(mask).to(passages.start.dtype)[:, :, None]  # [CLS], [SEP] and padding bound no phrase
+    rows = words.to(passages.start.dtype)[:, :, None]
     for name, attention in passages.attention.items():
         side, n = name.rsplit("_", 1)
         asked = torch.einsum(
@@ -107,9 +110,8 @@ def inner_words(mask: Tensor) -> Tensor:
     return words.scatter(1, mask.sum(1, keepdim=True) - 1, False)
 
 
-def legal_choices(passage_mask: Tensor, allowed: Tensor, longest: int) -> Legal:
-    """Words between [CLS] and [SEP]; spans of at most `longest` of them."""
-    words = inner_words(passage_mask)
+def legal_choices(words: Tensor, allowed: Tensor, longest: int) -> Legal:
+    """The words an answer may consist of (P, T); spans of at most `longest` of them."""
     ends = functional.pad(words, (0, longest - 1)).unfold(1, longest, 1)
     return Legal(words, words[:, :, None] & ends, allowed)
 

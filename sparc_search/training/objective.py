@@ -55,8 +55,8 @@ def step_loss(
     """The loss of a batch, and its question vectors (Q, 2d) for the mining of the next epoch's negatives."""
     passages, questions = encode(network, batch)
     dense = dense_logits(passages, questions, network.config.longest_answer)
-    sparse = sparse_logits(passages, questions, batch.passage_ids, batch.question_ids, batch.passage_mask)
-    legal = legal_choices(batch.passage_mask, batch.allowed, network.config.longest_answer)
+    sparse = sparse_logits(passages, questions, batch.passage_ids, batch.question_ids, batch.answer_words)
+    legal = legal_choices(batch.answer_words, batch.allowed, network.config.longest_answer)
     gold = Gold(batch.owner, batch.start, batch.end)
     margin = noisy_margin(batch, weights, idf, seed)
     parts = (

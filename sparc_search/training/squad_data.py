@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ class TrainingPassage:
     article: str
     weight: float
     questions: list[TrainingQuestion] = field(default_factory=list)
+    title: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # word pieces; empty if unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +67,34 @@ def read_squad(path: Path, weight: float = 1.0) -> SquadFile:
 
 
 def passages_of(
-    files: Sequence[SquadFile], pieces: WordPieces, window: int, question_window: int
+    files: Sequence[SquadFile], pieces: WordPieces, window: int, question_window: int, title_window: int = 0
 ) -> list[TrainingPassage]:
-    """All passages that have at least one question with a usable answer."""
+    """All passages that have at least one question with a usable answer. No title window: titles are not read."""
     passages: dict[str, list[TrainingPassage]] = {}  # context -> its windows
     offsets: dict[str, NDArray[np.int32]] = {}
     for file in files:
+        titles = title_pieces(file, pieces, title_window) if title_window else {}
         for article, paragraph in paragraphs_of(file):
             context = paragraph["context"]
             if context not in passages:
                 whole = pieces([context])[0]
                 offsets[context] = whole.offsets
                 passages[context] = [TrainingPassage(ids, article, file.weight) for ids in windows(whole, window - 2)]
+            for passage in passages[context]:
+                if not len(passage.title) and article in titles:  # another file may know what this one does not
+                    passage.title = titles[article]
             add_questions(passages[context], offsets[context], paragraph["qas"], pieces, window - 2, question_window)
     found = [passage for cut in passages.values() for passage in cut if passage.questions]
     if not found:
         raise UsageError("no question with an answer was found in the training data")
     return found
+
+
+def title_pieces(file: SquadFile, pieces: WordPieces, most: int) -> dict[str, NDArray[np.int32]]:
+    """The word pieces of each real title of a file, by the title as it stands there."""
+    names = [name for name in article_titles(file) if name.lower() != "unknown"]
+    encoded = pieces([" ".join(unquote(name).replace("_", " ").split()) for name in names])
+    return {name: title.ids[:most] for name, title in zip(names, encoded, strict=True)}
 
 
 def paragraphs_of(file: SquadFile) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -23,7 +23,7 @@ from sparc_search.model.after_network import (
 )
 from sparc_search.model.config import SparcConfig
 from sparc_search.model.tokenizer import Pieces
-from sparc_search.ngrams import feature_name, parse_feature
+from sparc_search.ngrams import feature_name, parse_feature, round_up_9bits
 from sparc_search.records import AFTER_JOINT, CONTINUES, PUNCTUATION, SIDES, EncodedPassage, Passage, Phrases
 
 WORD_PIECES = tiny_pieces()
@@ -95,7 +95,7 @@ def test_features_bound_every_kept_phrase(rng: Generator, tokens: int, prune: fl
 
 @given(generators, st.integers(0, 25), st.sampled_from([0.0, 0.1, 0.5]))
 def test_what_is_stored_is_near_what_the_network_said(rng: Generator, tokens: int, prune: float) -> None:
-    config = tiny_config(prune=prune, filter_thresholds=(-0.5, 0.0))
+    config = tiny_config(prune=prune, filter_thresholds=(-0.5, 0.0), weight_levels=255)
     encoded, arrays, pieces = encode(rng, tokens, config)
     block = encoded.block
     for side, phrases, vectors, spans in (
@@ -133,11 +133,16 @@ def test_kept_are_whole_words_that_pass_the_filter(rng: Generator, tokens: int, 
     assert encoded.block.end.positions.tolist() == ends
 
 
-@given(st.lists(st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=3, max_size=3), max_size=6))
-def test_quantising_errs_by_half_a_step_whatever_the_size(rows: list[list[float]]) -> None:
+@given(
+    st.lists(st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=3, max_size=3), max_size=6),
+    st.sampled_from([4, 8]),
+)
+def test_quantising_errs_by_half_a_step_whatever_the_size(rows: list[list[float]], bits: int) -> None:
     vectors = np.asarray(rows, np.float32).reshape(-1, 3)
-    stored, scales = quantised(vectors)
+    stored, scales = quantised(vectors, bits)
     assert np.all(np.isfinite(scales) & (scales > 0))
+    assert np.abs(stored).max(initial=0) <= 2 ** (bits - 1) - 1
+    assert np.array_equal(scales, round_up_9bits(scales))  # stored in two bytes
     errors = np.abs(stored * scales[:, None].astype(np.float64) - vectors)
     assert np.all(errors <= scales[:, None] * 0.501)
 
@@ -150,6 +155,18 @@ def test_tiny_and_huge_attention_stays_finite(size: float) -> None:
     assert bool(len(columns.values)) == (size >= 1e-20)
     bounds = ngram_bounds(np.asarray([LOWEST, LOWEST + 1], np.int32), 2, columns)
     assert [ngram for ngram, _ in bounds] == ([(LOWEST,), (LOWEST + 1,)] if size >= 1e-20 else [])
+
+
+@given(generators, st.sampled_from([0.05, 0.1, 0.3]))
+def test_sixteen_levels_err_by_their_ratio_and_keep_the_order(rng: Generator, prune: float) -> None:
+    attention = np.maximum(rng.standard_normal((6, 9)), 0).astype(np.float32)
+    fine, coarse = (sparse_columns(1, attention, prune, levels) for levels in (255, 16))
+    assert np.array_equal(fine.rows, coarse.rows)
+    assert np.array_equal(fine.indptr, coarse.indptr)
+    assert len(np.unique(coarse.values)) <= 16
+    assert np.all(np.diff(coarse.values[np.argsort(fine.values, kind="stable")].astype(int)) >= 0)
+    ratio = (1 / prune) ** (1 / 15)
+    assert np.all(np.abs(np.log(coarse.values / fine.values)) <= np.log(ratio) / 2 + 0.04)  # levels are whole numbers
 
 
 def test_the_same_ngram_at_several_positions_is_summed() -> None:

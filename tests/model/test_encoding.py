@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tiny_model import WORDS, without_padding
 from sparc_search.interfaces import Encoder
 from sparc_search.model.encoder_torch import SparcModel, TorchNetwork
 from sparc_search.model.encoding import Network, NetworkEncoder, Outputs, batches_by_length
-from sparc_search.records import SIDES, Passage
+from sparc_search.records import SIDES, TITLE, Passage
 from sparc_search.search.scorer import score_spans
 
 texts = st.lists(st.sampled_from([*WORDS, "climbing", "xyz", ".", "北", "😀"]), max_size=40).map(" ".join)
@@ -123,7 +124,42 @@ def test_of_a_long_passage_the_window_is_read(kind: str, request: pytest.Fixture
     assert whole.features["start"].keys() == cut.features["start"].keys()
 
 
-def test_title_counts_in_lex_alone(torch_encoder: NetworkEncoder) -> None:
+def reading_titles(encoder: NetworkEncoder, most: int) -> NetworkEncoder:
+    """The same encoder with a model that reads so many word pieces of a title."""
+    config = replace(encoder.config, title_window=most, prune=0.0)
+    networks = encoder._passage_network, encoder._question_network
+    return NetworkEncoder(config, encoder.pieces, *networks, encoder.fingerprint)
+
+
+@pytest.mark.parametrize("kind", ["torch", "onnx"])
+def test_a_title_is_read_before_the_passage(kind: str, request: pytest.FixtureRequest) -> None:
+    encoder = reading_titles(request.getfixturevalue(f"{kind}_encoder"), 2)
+    text = "the city of rome was built ."
+    bare, titled = (Passage("p", "d", 0, text, title=title) for title in ("", "golden bridge in paris"))
+    without, encoded = encoder.encode_passages([bare, titled])
+    block = encoded.block
+    assert [encoder.pieces.piece(token) for token in block.token_ids[:3]] == ["golden", "bridge", "[SEP]"]
+    assert np.array_equal(block.token_ids[3:], without.block.token_ids)
+    assert np.array_equal(block.offsets[3:], without.block.offsets)
+    assert ((block.flags & TITLE) != 0).tolist() == [True] * 3 + [False] * len(without.block.token_ids)
+    for phrases in (block.start, block.end):
+        assert phrases.positions.min() >= 3  # no answer is in a title
+    found = encoded.features["start"].keys() | encoded.features["end"].keys()
+    assert {"golden", "bridge", "golden bridge"} <= found  # but its n-grams count
+    assert not any("[SEP]" in name for name in found)
+    assert encoded.features["lex"].keys() >= {"golden", "bridge", "paris", "rome"}  # all of it, and each word once
+    [asked] = encoder.encode_questions(["the golden bridge of rome"])
+    assert len(score_spans(asked, [], [block])) == len(score_spans(asked, [], [without.block]))
+
+
+def test_a_passage_of_a_title_alone_has_no_answer(torch_encoder: NetworkEncoder) -> None:
+    encoder = reading_titles(torch_encoder, 4)
+    [encoded] = encoder.encode_passages([Passage("p", "d", 0, "", title="golden bridge")])
+    assert not len(encoded.block.start.positions)
+    assert not len(score_spans(encoder.encode_questions(["golden"])[0], [], [encoded.block]))
+
+
+def test_a_model_that_reads_no_titles_counts_them_in_lex_alone(torch_encoder: NetworkEncoder) -> None:
     bare, titled = (Passage("p", "d", 0, "the dome", title=title) for title in ("", "golden bridge"))
     encoded = torch_encoder.encode_passages([bare, titled])
     assert encoded[0].features["start"] == encoded[1].features["start"]

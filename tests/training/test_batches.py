@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tiny_training import CLS, CLS_SEP_PAD, PAD, SEP, random_passages, whole_batch
 
 from sparc_search.training.batches import (
     BatchShape,
+    Turn,
     batches,
     holds,
     make_batch,
@@ -31,10 +33,10 @@ def test_every_passage_exactly_once(count: int, passages: int, group: int, quest
     data = random_passages(seed, count, questions=2, longest=30)
     shape = BatchShape(passages, group, questions)
     steps = plan_epoch(data, neighbours_of(count, seed), shape, seed, 0)
-    assert sorted(number for step in steps for number, _ in step) == list(range(count))
+    assert sorted(number for step in steps for number, *_ in step) == list(range(count))
     for step in steps:
         assert 1 <= len(step) <= max(passages, group)
-        for _, asked in step:
+        for _, asked, _ in step:
             assert len(asked) == min(questions, 2)
             assert asked == sorted(set(asked))
 
@@ -52,7 +54,7 @@ def test_neighbours_share_a_step() -> None:
     data = random_passages(0, 30, longest=30)
     near = [[number ^ 1] for number in range(30)]  # pairs
     for step in plan_epoch(data, near, BatchShape(passages=4, group=2), 1, 0):
-        members = {number for number, _ in step}
+        members = {number for number, *_ in step}
         assert all(number ^ 1 in members for number in members)
 
 
@@ -60,7 +62,7 @@ def test_lengths_in_a_step_are_alike() -> None:
     rng = np.random.default_rng(0)
     data = [passage for seed in range(60) for passage in random_passages(seed, 1, longest=int(rng.integers(3, 200)))]
     steps = plan_epoch(data, [[]] * 60, BatchShape(passages=6, group=1), 1, 0)
-    spread = [max(lengths) - min(lengths) for lengths in ([len(data[n].ids) for n, _ in step] for step in steps)]
+    spread = [max(lengths) - min(lengths) for lengths in ([len(data[n].ids) for n, *_ in step] for step in steps)]
     assert np.mean(spread) < 40  # at random it would be over 100
 
 
@@ -69,7 +71,7 @@ def test_a_weight_below_one_is_a_chance() -> None:
     for passage in data[:200]:
         passage.weight = 0.25
     plans = [plan_epoch(data, [[]] * 400, BatchShape(), 3, epoch) for epoch in range(4)]
-    drawn = [[number for step in plan for number, _ in step] for plan in plans]
+    drawn = [[number for step in plan for number, *_ in step] for plan in plans]
     assert all(len(set(numbers)) == len(numbers) for numbers in drawn)
     assert all(set(range(200, 400)) <= set(numbers) for numbers in drawn)
     assert 30 < np.mean([len(numbers) - 200 for numbers in drawn]) < 70
@@ -91,7 +93,7 @@ def test_what_a_batch_says() -> None:
     ]
     first, owner = number_questions(data)
     assert (first.tolist(), owner.tolist()) == ([0, 1], [0, 1, 1])
-    batch = make_batch(data, first, [(1, [0, 1]), (0, [0])], CLS_SEP_PAD)
+    batch = make_batch(data, first, [Turn(1, [0, 1]), Turn(0, [0])], CLS_SEP_PAD)
     assert batch.passage_ids.tolist() == [[CLS, 10, 8, 9, 11, 12, SEP], [CLS, 7, 8, 9, SEP, PAD, PAD]]
     assert batch.passage_mask.tolist() == [[1] * 7, [1, 1, 1, 1, 1, 0, 0]]
     assert batch.question_ids.tolist() == [[CLS, 11, 12, SEP], [CLS, 8, SEP, PAD], [CLS, 7, SEP, PAD]]
@@ -101,6 +103,35 @@ def test_what_a_batch_says() -> None:
     # q1's answer 11 stands only in its own passage; 8 and (8, 9) stand in the other one too, so that is no negative
     assert batch.allowed.tolist() == [[True, True], [True, False], [False, True]]
     assert batch.question_numbers.tolist() == [1, 2, 0]
+
+
+def test_a_title_is_read_before_its_passage_and_answers_nothing() -> None:
+    def array(*ids: int) -> NDArray[np.int32]:
+        return np.asarray(ids, np.int32)
+
+    asked = [TrainingQuestion("q", array(7), 1, 2)]
+    data = [
+        TrainingPassage(array(7, 8, 9), "a", 1.0, asked, array(20, 21)),
+        TrainingPassage(array(7, 8), "b", 1.0, asked[:0]),
+    ]
+    first, _ = number_questions(data)
+    batch = make_batch(data, first, [Turn(0, [0]), Turn(1, [])], CLS_SEP_PAD)
+    assert batch.passage_ids.tolist() == [[CLS, 20, 21, SEP, 7, 8, 9, SEP], [CLS, 7, 8, SEP, PAD, PAD, PAD, PAD]]
+    assert batch.answer_words.int().tolist() == [[0, 0, 0, 0, 1, 1, 1, 0], [0, 1, 1, 0, 0, 0, 0, 0]]
+    assert (batch.start.tolist(), batch.end.tolist()) == ([5], [6])
+    batch = make_batch(data, first, [Turn(0, [0], titled=False)], CLS_SEP_PAD)
+    assert batch.passage_ids.tolist() == [[CLS, 7, 8, 9, SEP]]
+
+
+def test_titles_are_left_out_by_chance_and_nothing_else_changes() -> None:
+    data = random_passages(7, 200)
+    plans = [plan_epoch(data, [[]] * 200, BatchShape(), 1, 0, share) for share in (0.0, 0.7, 1.0)]
+    shares = [np.mean([turn.titled for step in plan for turn in step]) for plan in plans]
+    assert shares[0] == 0
+    assert 0.55 < shares[1] < 0.85
+    assert shares[2] == 1
+    bare = [[[turn[:2] for turn in step] for step in plan] for plan in plans]
+    assert bare[0] == bare[1] == bare[2]
 
 
 def test_gold_positions_point_at_the_answer() -> None:

@@ -18,7 +18,7 @@ from sparc_search.training.losses import dense_logits, legal_choices
 def test_the_best_span_is_the_best_of_all(seed: int, longest: int) -> None:
     batch = whole_batch(random_passages(seed))
     logits = dense_logits(*random_states(batch, seed, ()), longest)
-    legal = legal_choices(batch.passage_mask, batch.allowed, longest)
+    legal = legal_choices(batch.answer_words, batch.allowed, longest)
     start_logits, end_logits, span_logits = (part.numpy() for part in logits[:3])
     for question, passage in np.ndindex(*batch.allowed.shape):
         words = range(1, int(batch.passage_mask[passage].sum()) - 1)

@@ -38,7 +38,7 @@ seeds = st.integers(0, 2**31)
 def drawn(seed: int) -> tuple[Batch, Logits, Legal, Gold]:
     batch = whole_batch(random_passages(seed))
     passages, questions = random_states(batch, seed, ())
-    legal = legal_choices(batch.passage_mask, batch.allowed, LONGEST)
+    legal = legal_choices(batch.answer_words, batch.allowed, LONGEST)
     return batch, dense_logits(passages, questions, LONGEST), legal, Gold(batch.owner, batch.start, batch.end)
 
 
@@ -146,7 +146,7 @@ def test_an_answer_longer_than_the_longest_span_counts_for_its_words_alone() -> 
         passage.questions[0].start, passage.questions[0].end = 0, len(passage.ids) - 1
     batch = whole_batch(passages)
     logits = dense_logits(*random_states(batch, 0, ()), 2)
-    legal = legal_choices(batch.passage_mask, batch.allowed, 2)
+    legal = legal_choices(batch.answer_words, batch.allowed, 2)
     gold = Gold(batch.owner, batch.start, batch.end)
     assert float(span_loss(logits, legal, gold)) == 0.0  # not nan, which would end the run
     assert float(phrase_loss(logits, legal, gold)) > 0
@@ -164,7 +164,7 @@ def test_flops_grow_with_weights_and_prefer_few() -> None:
 def test_special_tokens_are_no_words() -> None:
     mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 1, 0]])
     assert inner_words(mask).int().tolist() == [[0, 1, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]]
-    spans = legal_choices(mask, torch.ones(1, 3), 2).spans
+    spans = legal_choices(inner_words(mask), torch.ones(1, 3), 2).spans
     assert spans.nonzero().tolist() == [[0, 1, 0], [0, 1, 1], [0, 2, 0], [2, 1, 0]]
 
 

@@ -55,7 +55,7 @@ def test_repeated_ngrams_are_summed_on_both_sides() -> None:
 def test_sparse_logits_are_products_of_ngram_vectors(seed: int) -> None:
     batch = whole_batch(random_passages(seed))
     passages, questions = random_states(batch, seed)
-    found = sparse_logits(passages, questions, batch.passage_ids, batch.question_ids, batch.passage_mask)
+    found = sparse_logits(passages, questions, batch.passage_ids, batch.question_ids, batch.answer_words)
     bounds = torch.zeros_like(found.bound)
     for question, passage in np.ndindex(*found.bound.shape):
         asked, text = batch.question_ids[question].tolist(), batch.passage_ids[passage].tolist()

@@ -54,6 +54,21 @@ def test_answers_are_found_by_character_and_not_by_word() -> None:
     assert passage.questions[0].start == 9  # the second dome
 
 
+def test_a_title_is_known_if_any_file_knows_it() -> None:
+    def part(title: str, number: int) -> tuple[str, str, list[dict[str, Any]]]:
+        text = f"the dome in rome {number}"
+        return title, text, [qa("a", "dome", text)]
+
+    heap = squad(*(part("unknown", number) for number in range(20)))
+    named = squad(part("golden_dome", 3), *(part(f"t{number}", 20 + number) for number in range(20)))
+    found = passages_of([heap, named], PIECES, 100, 16, title_window=8)
+    titles = [[PIECES.piece(token) for token in passage.title] for passage in found]
+    assert titles[3] == ["golden", "dome"]
+    assert [number for number in range(20) if titles[number]] == [3]
+    assert found[3].article == "unknown"  # what is held out is chosen by what the first file says
+    assert not any(len(passage.title) for passage in passages_of([heap, named], PIECES, 100, 16))
+
+
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from([*WORDS, "climbing", "cafe\u0301", "😀", "北京", "x,y", "\t"]), max_size=12), st.data())
 def test_token_spans_cover_their_characters_and_no_more(words: list[str], data: st.DataObject) -> None:
