@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN := $(VENV)/bin
 NEEDS := setup.cfg pyproject.toml
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 TEST_EXTRAS := dev,torch,parquet,wikipedia,eval
 
 # Stamp files: an environment that is up to date costs nothing the second time.
@@ -25,6 +26,16 @@ $(VENV)/.test: $(VENV)/.made $(NEEDS)
 	$(RUN)/python -m pip install --quiet --editable '.[$(TEST_EXTRAS)]'
 	@touch $@ $(VENV)/.core $(VENV)/.dev
 
+# A browser for the tests of the pages: Debian's, if there is none and this user may install one. Where that fails, those
+# tests name what they need and are left out (with REQUIRE_ALL=1 that is a failure).
+$(VENV)/.browser: $(VENV)/.made
+	@command -v chromium chromium-browser google-chrome > /dev/null \
+	  || { command -v apt-get > /dev/null && echo "Installing chromium, for the tests in a browser" \
+	       && { $(AS_ROOT) apt-get install --yes -qq chromium > /dev/null 2>&1 \
+	            || { $(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install --yes -qq chromium > /dev/null; }; }; } \
+	  || echo "There is no Chromium here, and none could be installed"
+	@command -v chromium chromium-browser google-chrome > /dev/null && touch $@ || true
+
 .PHONY: help demo test check bench docs format clean
 
 help: ## this list
@@ -33,7 +44,7 @@ help: ## this list
 demo: ## from nothing to answers: environment, sample corpus, a handful of questions
 	@SECONDS=0; $(MAKE) --no-print-directory $(VENV)/.core && DEMO_SECONDS=$$SECONDS $(RUN)/python tools/demo.py
 
-test: $(VENV)/.test ## the whole test suite, with all extras (PYTEST_ARGS="…" to choose)
+test: $(VENV)/.test $(VENV)/.browser ## the whole test suite, with all extras (PYTEST_ARGS="…" to choose)
 	$(RUN)/python -m pytest -q $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## ruff, format, mypy --strict, layering, docs

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from sparc_search.errors import UsageError
-from sparc_search.interfaces import Encoder, Sized, SourceCatalogue, Store
+from sparc_search.interfaces import EncodedDocument, Encoder, Refusal, Selective, Sized, SourceCatalogue, Store
 from sparc_search.records import Document
 
 from .accounts import Accounts
@@ -213,6 +213,7 @@ class _Run:
     # --- what was encoded ------------------------------------------------------------------------------------------
 
     def _encoded(self, done: Sequence[Done]) -> None:
+        self._encoder.received()
         self._unwritten += done
         for one in done:
             self._budget.give_back(cost(Read(one.cut.job.document, one.cut.job.root)))
@@ -229,15 +230,19 @@ class _Run:
         """Write what is encoded; only then is it said to be indexed."""
         finished, self._unwritten = self._unwritten, []
         encoded = [done.encoded for done in finished if done.encoded and done.encoded.passages]
+        refused: dict[str, Refusal] = {}
         if encoded and self._store:
             with self._accounts.timing("write"):
-                self._store.add(encoded)
+                refused = _add(self._store, encoded)
         self._last_commit = time.monotonic()
         for done in finished:
-            yield self._finished(done)
+            yield self._finished(done, refused.get(done.cut.job.document.id))
 
-    def _finished(self, done: Done) -> Outcome:
+    def _finished(self, done: Done, refusal: Refusal | None = None) -> Outcome:
         document, root = done.cut.job.document, done.cut.job.root
+        if refusal:
+            self._seen.doubt(document.source)
+            return self._ended("rejected", document, root, refusal.reason, refusal.remedy)
         if done.problem:
             return self._ended("rejected", document, root, done.problem, "check its text; retry with --retry-rejects")
         if not done.cut.passages:
@@ -262,11 +267,12 @@ class _Run:
         store = self._store
         if store is None or not isinstance(store, SourceCatalogue):
             return
-        for document_id, source in vanished(store, self._plan.roots, self._plan.filters, self._seen):
+        plan = self._plan
+        for document_id, source in vanished(store, plan.roots, plan.filters, self._seen, plan.corpus):
             self._seen.miss(document_id, source)  # first all of them: nothing is deleted under a running query
         gone = self._seen.missed()
         while some := list(islice(gone, _DELETE_AT_ONCE)):
-            if not self._plan.dry_run:
+            if not plan.dry_run:
                 with self._accounts.timing("delete"):
                     store.delete([document_id for document_id, _ in some])
             for document_id, source in some:
@@ -292,6 +298,14 @@ def batched(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     """The items, so many at a time."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
+
+
+def _add(store: Store, documents: Sequence[EncodedDocument]) -> dict[str, Refusal]:
+    """Add documents; those that the store would not take, by id, if it can do without them."""
+    if isinstance(store, Selective):
+        return {refusal.document_id: refusal for refusal in store.add_what_fits(documents)}
+    store.add(documents)
+    return {}
 
 
 def _size(store: Store | None) -> int | None:

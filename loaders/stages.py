@@ -14,6 +14,7 @@ from .encoding import CutJob, Done, Encoding, Job, Stopped
 from .reading import Read, Reading
 from .walk import Found, Passed
 
+_POOLS: Final = 4  # that may be encoded and not yet taken
 _OVERHEAD: Final = 1_000  # characters that anything counts for besides its text
 
 
@@ -144,20 +145,32 @@ class EncoderThread(threading.Thread):
     def __init__(self, encoding: Encoding, cuts: Cuts, inbox: Inbox, ending: threading.Event) -> None:
         super().__init__(name="encoder", daemon=True)
         self._encoding, self._cuts, self._inbox, self._ending = encoding, cuts, inbox, ending
+        self._room = threading.Semaphore(_POOLS)
         self._more = True
+
+    def received(self) -> None:
+        """Somebody has taken a pool off its hands. Encoded text is far larger than text, so few may lie about."""
+        self._room.release()
 
     def run(self) -> None:
         """Encode everything."""
         try:
             while self._more and not self._ending.is_set():
                 pool = self._gather()
-                if pool and not self._ending.is_set():
+                if pool and self._has_room():
                     self._inbox.put(Encoded(self._encoding.encode(pool)))
             self._inbox.put(EncodedAll())
         except Stopped:
             self._inbox.put(EncodedAll())
         except BaseException as error:  # belongs to the thread that started this one
             self._inbox.put(Failed(error))
+
+    def _has_room(self) -> bool:
+        """Wait until not too much is encoded and not taken; false if the run is ending."""
+        while not self._ending.is_set():
+            if self._room.acquire(timeout=0.5):
+                return True
+        return False
 
     def _gather(self) -> list[CutJob]:
         """Wait for one document, then take as many more as are there: the encoder never waits for a full pool."""

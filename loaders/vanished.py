@@ -11,13 +11,20 @@ from .seen import Seen
 from .walk import Root
 
 
-def vanished(store: SourceCatalogue, roots: Sequence[Root], filters: Filters, seen: Seen) -> Iterator[tuple[str, str]]:
-    """Id and source of each. What could not be read this time, or is left out by a filter, has not vanished."""
+def vanished(
+    store: SourceCatalogue, roots: Sequence[Root], filters: Filters, seen: Seen, corpus: str = ""
+) -> Iterator[tuple[str, str]]:
+    """Id and source of each. What could not be read this time, or is left out by a filter, has not vanished.
+
+    With a corpus only its own documents count: the same files may stand in the index under another name too.
+    """
+    prefix = f"{corpus}/" if corpus else ""
     for root in roots:
         if root.kind == "stdin":
             continue  # two runs from a pipe need not be of the same source
         for document_id, source in store.documents_from(root.prefix):
-            if root.covers(source) and document_id not in seen and not seen.in_doubt(source):
+            ours = document_id.startswith(prefix) and root.covers(source)
+            if ours and document_id not in seen and not seen.in_doubt(source):
                 below = source[len(root.path) :].lstrip("/") if root.kind == "folder" else source
                 if not _left_out(below, filters):
                     yield document_id, source

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 from numpy.random import Generator
@@ -102,3 +104,24 @@ def _columns(rng: Generator, tokens: int, kept: int, n: int) -> SparseColumns:
 
 def _int8(rng: Generator, shape: int | tuple[int, ...]) -> np.ndarray:
     return rng.integers(-127, 128, shape).astype(np.int8)
+
+
+def coarse(block: PhraseBlock) -> PhraseBlock:
+    """The same with vectors of four bits, weights of sixteen levels and short scales: what packs most."""
+    return replace(block, start=_coarse(block.start), end=_coarse(block.end))
+
+
+def _coarse(side: Phrases) -> Phrases:
+    return replace(
+        side,
+        vectors=side.vectors // 16,
+        vector_scales=round_up_9bits(side.vector_scales),
+        spans=_even(side.spans // 16),
+        span_scales=round_up_9bits(side.span_scales),
+        sparse=tuple(replace(columns, values=columns.values | 15) for columns in side.sparse),
+    )
+
+
+def _even(matrix: np.ndarray) -> np.ndarray:
+    """With a further dimension if their number is odd: halves are packed side by side."""
+    return np.pad(matrix, ((0, 0), (0, matrix.shape[1] % 2)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from sparc_search.interfaces import EncodedDocument, Encoder
-from sparc_search.records import Document, Passage
+import numpy as np
+
+from sparc_search.interfaces import EncodedDocument, Encoder, Hit
+from sparc_search.records import Document, EncodedPassage, Features, Passage
 
 ALPS = """The Eiger was first climbed in 1858 by Charles Barrington.
 
@@ -45,3 +48,45 @@ def encode_all(documents: Iterable[Document], encoder: Encoder) -> list[EncodedD
 
 def plain(id: str, text: str, metadata: Mapping[str, str] | None = None) -> Document:
     return Document(id, text, metadata=metadata or {})
+
+
+def words(count: int, seed: int = 0) -> list[Document]:
+    rng = np.random.default_rng(seed)
+    vocabulary = ["red", "green", "blue", "North", "South", "1901", "1902", "climbing", "sea", "lake"]
+    texts = [" ".join(rng.choice(vocabulary, rng.integers(1, 9))) + "." for _ in range(count)]
+    return [
+        Document(f"d{seed}-{n:03d}", text, source=f"s/{n % 3}/f{n}", metadata={"group": str(n % 4)})
+        for n, text in enumerate(texts)
+    ]
+
+
+def all_passages(documents: Iterable[Document], encoder: Encoder) -> list[EncodedPassage]:
+    return [passage for one in encode_all(documents, encoder) for passage in one.passages]
+
+
+def best(passages: Sequence[EncodedPassage], query: Features, k: int) -> list[Hit]:
+    """What `sparse_search` must give, computed as the definition says."""
+    hits = []
+    for passage in passages:
+        score = 0.0
+        for field, weights in sorted(query.items()):
+            for name, weight in sorted(weights.items()):
+                score += weight * passage.features.get(field, {}).get(name, 0.0)
+        if score > 0:
+            hits.append(Hit(passage.passage.id, score))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.passage_id))[:k]
+
+
+def nearest(passages: Sequence[EncodedPassage], vector: Any, k: int) -> list[str]:
+    scored = [
+        (-float(np.dot(p.block.passage_vector.astype(np.float32), vector) * np.float32(p.block.passage_scale)), p)
+        for p in passages
+    ]
+    return [p.passage.id for _, p in sorted(scored, key=lambda pair: (round(pair[0], 5), pair[1].passage.id))][:k]
+
+
+QUERY: Features = {
+    "start": {"climb": 1.0, "red": 0.5, "red green": 0.25, "nowhere": 3.0},
+    "end": {"sea": 0.75},
+    "lex": {"lake": 0.3, "1901": 0.2, "red": 0.1, "%2E": 0.05},
+}

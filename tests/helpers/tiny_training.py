@@ -7,7 +7,7 @@ import torch
 from tiny_model import LOWEST, SPECIAL, random_ids
 
 from sparc_search.model.network import PassageStates, QuestionStates
-from sparc_search.training.batches import Batch, make_batch, number_questions
+from sparc_search.training.batches import Batch, Turn, make_batch, number_questions
 from sparc_search.training.squad_data import TrainingPassage, TrainingQuestion
 
 PAD, CLS, SEP = (SPECIAL.index(name) for name in ("[PAD]", "[CLS]", "[SEP]"))
@@ -33,7 +33,7 @@ def random_passages(seed: int, count: int = 3, questions: int = 2, longest: int 
 
 def whole_batch(passages: list[TrainingPassage]) -> Batch:
     """All passages with all their questions as one batch."""
-    step = [(number, list(range(len(passage.questions)))) for number, passage in enumerate(passages)]
+    step = [Turn(number, list(range(len(passage.questions)))) for number, passage in enumerate(passages)]
     return make_batch(passages, number_questions(passages)[0], step, CLS_SEP_PAD)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -122,6 +123,19 @@ def test_standard_input_is_a_source(run: Run, store: Any, tmp_path: Path, monkey
         monkeypatch.setattr("sys.stdin", stdin)
         run(store, "-")
     assert store.documents["stdin#1"].document.source == "-"
+
+
+@pytest.mark.parametrize("format", ["", "html"])
+def test_a_page_from_a_pipe_goes_through_the_sandbox(
+    run: Run, store: Any, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    out, into = os.pipe()
+    os.write(into, b"<!doctype html><title>T</title><p>From a pipe.")
+    os.close(into)
+    with os.fdopen(out) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        run(store, "-", format=format)
+    assert store.documents["stdin"].document.text == "From a pipe."
 
 
 def test_gzip_is_read_through(run: Run, store: Any, tmp_path: Path) -> None:
@@ -303,6 +317,14 @@ def test_sync_deletes_a_document_that_has_become_empty(run: Run, store: Any, cor
     (corpus / "seas.txt").write_text("\n")
     run(store, corpus, sync=True)
     assert store.deleted == ["corpus/seas.txt"]
+
+
+def test_sync_of_one_corpus_leaves_the_others(run: Run, store: Any, corpus: Path) -> None:
+    run(store, corpus, corpus="a")
+    run(store, corpus, corpus="b")
+    (corpus / "seas.txt").unlink()
+    run(store, corpus, corpus="b", sync=True)
+    assert store.deleted == ["b/corpus/seas.txt"]
 
 
 def test_sync_of_a_glob_and_of_a_file(run: Run, store: Any, corpus: Path) -> None:

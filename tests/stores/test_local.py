@@ -5,17 +5,13 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-import numpy as np
 import pytest
-from small_corpus import DOCUMENTS, encode_all, encoded, plain
+from small_corpus import DOCUMENTS, QUERY, all_passages, best, encode_all, encoded, nearest, words
 
 from sparc_search.errors import (
     DiskFull,
@@ -24,21 +20,10 @@ from sparc_search.errors import (
     IndexLocked,
     IndexMismatch,
     IndexNotFound,
-    UsageError,
 )
 from sparc_search.interfaces import (
-    DenseSearch,
     Encoder,
-    Hit,
-    Matching,
-    Pinning,
-    Sized,
-    SourceCatalogue,
-    Store,
-    StoreOpener,
-    VectorSource,
 )
-from sparc_search.records import Document, EncodedPassage, Features, Section
 from sparc_search.stores.local import LocalStore, open_store, writer
 
 
@@ -54,72 +39,6 @@ def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments after every few passages, merges after every few segments."""
     monkeypatch.setattr(writer, "FLUSH", 3)
     monkeypatch.setattr(writer, "MERGE", 3)
-
-
-def words(count: int, seed: int = 0) -> list[Document]:
-    rng = np.random.default_rng(seed)
-    vocabulary = ["red", "green", "blue", "North", "South", "1901", "1902", "climbing", "sea", "lake"]
-    texts = [" ".join(rng.choice(vocabulary, rng.integers(1, 9))) + "." for _ in range(count)]
-    return [
-        Document(f"d{seed}-{n:03d}", text, source=f"s/{n % 3}/f{n}", metadata={"group": str(n % 4)})
-        for n, text in enumerate(texts)
-    ]
-
-
-def all_passages(documents: list[Document], encoder: Encoder) -> list[EncodedPassage]:
-    return [passage for one in encode_all(documents, encoder) for passage in one.passages]
-
-
-def best(passages: list[EncodedPassage], query: Features, k: int) -> list[Hit]:
-    """What `sparse_search` must give, computed as the definition says."""
-    hits = []
-    for passage in passages:
-        score = 0.0
-        for field, weights in sorted(query.items()):
-            for name, weight in sorted(weights.items()):
-                score += weight * passage.features.get(field, {}).get(name, 0.0)
-        if score > 0:
-            hits.append(Hit(passage.passage.id, score))
-    return sorted(hits, key=lambda hit: (-hit.score, hit.passage_id))[:k]
-
-
-def nearest(passages: list[EncodedPassage], vector: Any, k: int) -> list[str]:
-    scored = [
-        (-float(np.dot(p.block.passage_vector.astype(np.float32), vector) * np.float32(p.block.passage_scale)), p)
-        for p in passages
-    ]
-    return [p.passage.id for _, p in sorted(scored, key=lambda pair: (round(pair[0], 5), pair[1].passage.id))][:k]
-
-
-QUERY: Features = {
-    "start": {"climb": 1.0, "red": 0.5, "red green": 0.25, "nowhere": 3.0},
-    "end": {"sea": 0.75},
-    "lex": {"lake": 0.3, "1901": 0.2, "red": 0.1, "%2E": 0.05},
-}
-
-
-def test_it_is_what_the_plugin_points_ask_for(store: LocalStore) -> None:
-    for protocol in (Store, Pinning, DenseSearch, VectorSource, Matching, SourceCatalogue, Sized):
-        assert isinstance(store, protocol)
-    opener: StoreOpener = open_store
-    assert opener is open_store
-
-
-def test_passages_come_back_as_they_went_in(tmp_path: Path, store: LocalStore, toy_encoder: Encoder) -> None:
-    document = Document("odd", "Grüße aus Köln 1999.", "Titel", "a/b", {"k": "v", "leer": ""}, (Section(0, "H", 3),))
-    one = encoded(document, toy_encoder)
-    passage = replace(one.passages[0].passage, page=7, joints=(5, 9), title="Titel > H", metadata={"other": "1"})
-    store.add([replace(one, passages=(replace(one.passages[0], passage=passage),))])
-    (stored,) = store.fetch(["odd/0"])
-    assert stored.passage == passage
-    assert np.array_equal(stored.block.start.vectors, one.passages[0].block.start.vectors)
-
-
-def test_fetch_keeps_the_order_and_leaves_out_what_is_gone(store: LocalStore) -> None:
-    ids = ["seas/0", "nowhere", "alps/1", "alps/0"]
-    assert [one.passage.id for one in store.fetch(ids)] == ["seas/0", "alps/1", "alps/0"]
-    assert store.fetch([]) == []
-    assert len(store.fetch([f"no-{n}" for n in range(2000)] + ["alps/0"])) == 1
 
 
 @pytest.mark.parametrize("k", [1, 3, 7, 1000])
@@ -157,76 +76,7 @@ def test_filters_apply_before_the_cut(tmp_path: Path, toy_encoder: Encoder) -> N
         assert len(store.matching({})) == 39
 
 
-def test_replacing_a_document_leaves_nothing_of_the_old(store: LocalStore, toy_encoder: Encoder) -> None:
-    store.add([encoded(plain("alps", "Only lakes."), toy_encoder)])
-    assert [p.passage.text for p in store.fetch(["alps/0", "alps/1"])] == ["Only lakes."]
-    assert store.sparse_search({"lex": {"eiger": 1.0}}, 5, {}) == []
-    assert store.statistics(["eiger", "lakes", "the"]).document_frequency == {"lakes": 1, "the": 1}
-    assert store.matching({"kind": "mountains"}) == []
-    assert store.statistics([]).passages == 2
-
-
-def test_of_two_with_one_id_in_a_batch_the_last_counts(store: LocalStore, toy_encoder: Encoder) -> None:
-    store.add(encode_all([plain("x", "First."), plain("x", "Second.")], toy_encoder))
-    assert [p.passage.text for p in store.fetch(["x/0"])] == ["Second."]
-
-
-def test_counts_are_kept_up(store: LocalStore, toy_encoder: Encoder) -> None:
-    documents = words(30)
-    store.add(encode_all(documents, toy_encoder))
-    store.delete([d.id for d in documents[::2]])
-    store.add(encode_all(words(5, seed=1) + documents[2:4], toy_encoder))
-    left = [*DOCUMENTS, *documents[1::2], *words(5, seed=1), documents[2]]
-    expected: Counter[str] = Counter()
-    for passage in all_passages(left, toy_encoder):
-        expected.update(list(passage.features["lex"]))
-    found = store.statistics([*expected, "nowhere"])
-    assert found.document_frequency == expected
-    assert found.passages == len(all_passages(left, toy_encoder))
-
-
-def test_deleting(store: LocalStore) -> None:
-    before = store.statistics([]).snapshot
-    assert store.delete(["alps", "nowhere", "alps"]) == 1
-    assert store.content_hashes(["alps", "seas"]).keys() == {"seas"}
-    assert store.statistics([]).snapshot > before
-    again = store.statistics([]).snapshot
-    assert store.delete(["nowhere"]) == 0
-    assert store.statistics([]).snapshot == again
-
-
-def test_all_or_none(store: LocalStore, toy_encoder: Encoder) -> None:
-    good, bad = encode_all([plain("good", "Fine."), plain("bad", "Wrong.")], toy_encoder)
-    stolen = replace(bad.passages[0], passage=replace(bad.passages[0].passage, id="alps/0"))
-    with pytest.raises(IndexFailure, match="alps/0"):
-        store.add([good, replace(bad, passages=(stolen,))])
-    assert store.content_hashes(["good", "bad"]) == {}
-    assert store.statistics([]).passages == 3
-
-
-def test_where_documents_come_from(store: LocalStore, toy_encoder: Encoder) -> None:
-    store.add(encode_all(words(6), toy_encoder))
-    assert list(store.documents_from("s/1/")) == [("d0-001", "s/1/f1"), ("d0-004", "s/1/f4")]
-    assert len(list(store.documents_from(""))) == 8
-    assert list(store.documents_from("t")) == []
-
-
-def test_size(store: LocalStore, toy_encoder: Encoder) -> None:
-    before = store.size_in_bytes()
-    store.add(encode_all(words(50), toy_encoder))
-    assert store.size_in_bytes() > before > 0
-
-
 # --- opening ---------------------------------------------------------------------------------------------------------
-
-
-def test_what_was_added_is_there_after_reopening(tmp_path: Path, toy_encoder: Encoder) -> None:
-    with open_store(tmp_path / "i", "toy-1", writable=True) as store:
-        store.add(encode_all(DOCUMENTS, toy_encoder))
-        expected = store.sparse_search({"lex": {"eiger": 1.0, "sea": 0.5}}, 5, {})
-    with open_store(tmp_path / "i", "toy-1", writable=False) as store:
-        assert store.sparse_search({"lex": {"eiger": 1.0, "sea": 0.5}}, 5, {}) == expected
-        assert store.content_hashes(["alps"]) == {"alps": f"hash of {DOCUMENTS[0].text}"}
 
 
 def test_there_is_none(tmp_path: Path) -> None:
@@ -261,11 +111,6 @@ def test_another_format(tmp_path: Path, store: LocalStore, number: int, remedy: 
     connection.close()
     with pytest.raises(IndexMismatch, match=remedy):
         open_store(store.location, "toy-1", writable=False)
-
-
-def test_a_reader_does_not_write(store: LocalStore, toy_encoder: Encoder) -> None:
-    with open_store(store.location, "toy-1", writable=False) as reader, pytest.raises(UsageError, match="writable"):
-        reader.add(encode_all(DOCUMENTS, toy_encoder))
 
 
 def test_a_second_writer_is_turned_away_by_name(store: LocalStore) -> None:
@@ -371,20 +216,6 @@ def test_a_segment_that_is_mostly_dead_is_written_again(store: LocalStore, toy_e
     store.add(encode_all(words(3, seed=1), toy_encoder))
     assert store.describe()["deleted passages in segments"] == 0
     assert store.verify().problems == ()
-
-
-# --- vectors for other stores ----------------------------------------------------------------------------------------
-
-
-def test_vector_changes_tell_what_came_since(store: LocalStore, toy_encoder: Encoder) -> None:
-    first = list(store.vector_changes(0))
-    assert [change.passage_ids for change in first] == [("alps/0", "alps/1", "seas/0")]
-    store.add([encoded(plain("new", "More."), toy_encoder)])
-    (change,) = store.vector_changes(first[-1].generation)
-    assert change.passage_ids == ("new/0",)
-    (block,) = [p.block for p in store.fetch(["new/0"])]
-    assert np.allclose(change.vectors[0], block.passage_vector * block.passage_scale)
-    assert list(store.vector_changes(change.generation)) == []
 
 
 # --- damage ----------------------------------------------------------------------------------------------------------

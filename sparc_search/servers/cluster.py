@@ -1,0 +1,159 @@
+"""Nodes that belong together: started, waited for, killed and brought back, stopped."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+from ..errors import ServerError
+from .account import own
+from .fetch import Progress, silent
+from .http import Access, get_json
+from .install import install
+from .java import find_java
+from .node import Launch, Node, last_words, spawn, stop_process, write_configuration
+from .node_settings import node_settings
+from .ports import APART, LOOPBACK
+from .products import OPENSEARCH, Product
+
+Spawn = Callable[[Node, Launch], subprocess.Popen[bytes]]
+"""How a node's process is born."""
+
+START_SECONDS = 300.0
+POLL_SECONDS = 0.5
+
+
+class Cluster:
+    """One or more nodes of a product below one folder. A context manager: what was started is stopped at the end."""
+
+    def __init__(
+        self,
+        folder: Path,
+        port: int,
+        nodes: int = 1,
+        product: Product = OPENSEARCH,
+        heap: str = "512m",
+        settings: Mapping[str, object] | None = None,
+        access: Access | None = None,
+        spawn: Spawn = spawn,
+        host: str = LOOPBACK,
+        patience: float = START_SECONDS,
+    ) -> None:
+        self.folder = folder.absolute()
+        self.product = product
+        self.heap = heap
+        self.settings = dict(settings or {})
+        self.access = access
+        self.spawn = spawn
+        self.host = host
+        self.patience = patience
+        self.nodes = [Node(f"node-{i + 1}", self.folder / f"node-{i + 1}", port + i) for i in range(nodes)]
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    @property
+    def urls(self) -> list[str]:
+        """Where each node answers."""
+        scheme = "https" if self.access else "http"
+        return [f"{scheme}://{self.host}:{node.port}" for node in self.nodes]
+
+    @property
+    def url(self) -> str:
+        """Where the first node answers."""
+        return self.urls[0]
+
+    def prepare(self, progress: Progress = silent) -> Launch:
+        """Everything short of starting: Java, the server's files, the folders and settings of every node."""
+        java = find_java(self.product.oldest_java, self.product.newest_java)
+        home = install(self.product, progress)
+        own(self.folder)
+        launch = Launch(self.product, home, java, self.heap)
+        for node in self.nodes:
+            write_configuration(node, launch, self.settings_of(node))
+        return launch
+
+    def settings_of(self, node: Node) -> dict[str, object]:
+        """Everything that a node is told but its own ports and folders."""
+        names = [other.name for other in self.nodes]
+        addresses = [f"{LOOPBACK}:{other.port + APART}" for other in self.nodes]
+        shared = node_settings(node.name, names, addresses, self.product.first_managers)
+        return {**shared, **(self.product.settings or {}), **self.settings}
+
+    def start(self, progress: Progress = silent, born: Callable[[], None] | None = None) -> None:
+        """Start every node and wait until they are one healthy cluster; none is left behind if they do not.
+
+        `born` is called in between, when the processes exist.
+        """
+        launch = self.prepare(progress)
+        try:
+            for node in self.nodes:
+                self.processes[node.name] = self.spawn(node, launch)
+            if born:
+                born()
+            self.wait()
+        except BaseException:
+            self.stop(patience=5.0)
+            raise
+
+    def wait(self, nodes: int | None = None) -> None:
+        """Wait until as many nodes (all of them) have found each other and every primary shard is there."""
+        wanted = len(self.nodes) if nodes is None else nodes
+        deadline = time.monotonic() + self.patience
+        while not any(self.is_healthy(i, wanted) for i in range(len(self.nodes))):
+            self._complain_about_the_dead(wanted)
+            if time.monotonic() > deadline:
+                raise ServerError(
+                    f"{self.product.label} did not get healthy within {self.patience:.0f} seconds: "
+                    f"{last_words(self.nodes[0])}",
+                    f"its log is {self.nodes[0].log}",
+                )
+            time.sleep(POLL_SECONDS)
+
+    def is_healthy(self, number: int, nodes: int) -> bool:
+        """Whether node `number` sees at least so many nodes and all primary shards."""
+        health = get_json(f"{self.urls[number]}/_cluster/health", self.access)
+        return bool(health and health["number_of_nodes"] >= nodes and health["status"] != "red")
+
+    def kill(self, number: int = 0) -> None:
+        """End a node at once, as a power cut would."""
+        process = self.processes.pop(self.nodes[number].name)
+        process.kill()
+        process.wait()
+
+    def restart(self, number: int = 0) -> None:
+        """Start a node that was killed, on its old data, and wait for the whole cluster."""
+        node = self.nodes[number]
+        self.processes[node.name] = self.spawn(node, self.prepare())
+        self.wait()
+
+    def stop(self, patience: float = 60.0) -> None:
+        """End every node in good order."""
+        for process in self.processes.values():
+            process.terminate()
+        for node in self.nodes:
+            if node.name in self.processes:
+                process = self.processes.pop(node.name)
+                stop_process(process.pid, node, patience)
+                process.wait()
+
+    def _complain_about_the_dead(self, wanted: int) -> None:
+        ended = {name: process.poll() for name, process in self.processes.items()}
+        dead = [node for node in self.nodes if ended.get(node.name) is not None]
+        if dead and len(self.nodes) - len(dead) < wanted:
+            code = ended[dead[0].name]
+            reason = "it was killed, most likely for want of memory" if code in (-9, 137) else last_words(dead[0])
+            raise ServerError(
+                f"{self.product.label} ended with code {code} instead of starting: {reason}",
+                f"its log is {dead[0].log}",
+            )
+
+    def __enter__(self) -> Cluster:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

@@ -1,0 +1,171 @@
+"""A local cluster that outlives the command which started it: written down in its folder, found there again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Literal
+
+from filelock import FileLock, Timeout
+
+from ..errors import ServerError, UsageError
+from .account import own
+from .cluster import START_SECONDS, Cluster
+from .fetch import Progress, silent
+from .memory import available_memory, require_memory
+from .node import Node, is_ours, stop_process
+from .ports import require_free
+from .products import OPENSEARCH
+
+STATE: Final = "cluster.json"
+MOST_NODES: Final = 9
+
+State = Literal["healthy", "not ready", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the folder says about its cluster; `pids` are empty when it was stopped."""
+
+    version: str
+    nodes: int
+    port: int
+    heap: str
+    started: str = ""
+    pids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """One node as it is now."""
+
+    name: str
+    state: State
+    url: str
+    pid: int | None
+    log: Path
+
+
+def start_cluster(
+    folder: Path,
+    nodes: int = 1,
+    port: int = 9200,
+    heap: str = "512m",
+    progress: Progress = silent,
+    patience: float = START_SECONDS,
+) -> Cluster:
+    """Start a cluster that goes on after us; one that runs already as asked is left as it is."""
+    if not 1 <= nodes <= MOST_NODES:
+        raise UsageError(f"{nodes} nodes cannot be run here", f"ask for 1 to {MOST_NODES}")
+    with _alone(folder):
+        wanted = Written(OPENSEARCH.version, nodes, port, heap)
+        cluster = _cluster(folder, wanted, patience)
+        before = read(folder)
+        if before and _alive(folder, before):
+            return _already(folder, before, wanted, patience)
+        _not_smaller(folder, before, wanted)
+        require_memory(nodes, heap, available_memory())
+        require_free(port, nodes)
+
+        def born() -> None:
+            pids = tuple(cluster.processes[node.name].pid for node in cluster.nodes)
+            _write(folder, replace(wanted, started=datetime.now(UTC).isoformat(timespec="seconds"), pids=pids))
+
+        try:
+            cluster.start(progress, born)
+        except BaseException:
+            if before or (folder / STATE).exists():
+                _write(folder, wanted)
+            raise
+        return cluster
+
+
+def stop_cluster(folder: Path) -> int:
+    """Stop every node that runs; how many did."""
+    if not (folder / STATE).exists():
+        return 0
+    with _alone(folder):
+        found = read(folder)
+        alive = _alive(folder, found) if found else []
+        for node, pid in alive:
+            stop_process(pid, node)
+        if found:
+            _write(folder, replace(found, started="", pids=()))
+        return len(alive)
+
+
+def look(folder: Path) -> tuple[Written | None, list[NodeState]]:
+    """What was written down, and what is true of each node now."""
+    found = read(folder)
+    if not found:
+        return None, []
+    cluster = _cluster(folder, found)
+    alive = {node.name: pid for node, pid in _alive(folder, found)}
+    states = []
+    for number, node in enumerate(cluster.nodes):
+        state: State = "stopped"
+        if node.name in alive:
+            state = "healthy" if cluster.is_healthy(number, found.nodes) else "not ready"
+        states.append(NodeState(node.name, state, cluster.urls[number], alive.get(node.name), node.log))
+    return found, states
+
+
+def read(folder: Path) -> Written | None:
+    """What the folder says, if it is a cluster's."""
+    try:
+        values = json.loads((folder / STATE).read_text("utf-8"))
+        return Written(**{**values, "pids": tuple(values["pids"])})
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError) as error:
+        raise ServerError(
+            f"{folder / STATE} cannot be read: {error}", "stop the server by hand and delete that file"
+        ) from error
+
+
+def _write(folder: Path, state: Written) -> None:
+    passing = folder / f".{STATE}"
+    passing.write_text(json.dumps(asdict(state), indent=2) + "\n", "utf-8")
+    passing.replace(folder / STATE)
+
+
+def _cluster(folder: Path, state: Written, patience: float = START_SECONDS) -> Cluster:
+    return Cluster(folder, state.port, state.nodes, heap=state.heap, patience=patience)
+
+
+def _alive(folder: Path, state: Written) -> list[tuple[Node, int]]:
+    nodes = _cluster(folder, state).nodes
+    return [(node, pid) for node, pid in zip(nodes, state.pids, strict=False) if is_ours(pid, node)]
+
+
+def _already(folder: Path, before: Written, wanted: Written, patience: float) -> Cluster:
+    cluster = _cluster(folder, before, patience)
+    same = (before.nodes, before.port, before.heap) == (wanted.nodes, wanted.port, wanted.heap)
+    if same and len(_alive(folder, before)) == before.nodes:
+        cluster.wait()
+        return cluster
+    what = "with other settings" if not same else "but not all of its nodes do"
+    raise ServerError(f"a cluster in {folder} runs already, {what}", "stop it first: sparc-search opensearch stop")
+
+
+def _not_smaller(folder: Path, before: Written | None, wanted: Written) -> None:
+    """A cluster may grow; without most of its nodes it would wait for them for ever."""
+    if before and before.nodes > wanted.nodes:
+        raise ServerError(
+            f"{folder} holds a cluster of {before.nodes} nodes",
+            f"start it with --nodes {before.nodes}, or name another folder with --data",
+        )
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    own(folder)
+    try:
+        with FileLock(folder / "lock", timeout=0):
+            yield
+    except Timeout:
+        raise ServerError(f"another command starts or stops the cluster in {folder}", "wait until it is done") from None

@@ -1,0 +1,218 @@
+"""Versions of an index: made, found, taken into service in one call, gone back to, removed.
+
+The alias says which version is served. Each version says of itself, in the `_meta` of its mapping, by which format and
+model it was made and whether it is complete. A document beside the lease lists the versions there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+from uuid import uuid4
+
+from ...errors import IndexDamaged, IndexFailure, IndexMismatch, IndexNotFound
+from ...mappings import index_bodies
+from .failures import Refused
+from .names import FORMAT, Names, Version, writing
+from .server import LOADING, Server
+from .state import State, read_state, write_state
+
+_META: Final = "sparc-search"
+_VERSIONS: Final = "versions"
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What a version says of itself."""
+
+    format: int
+    encoder: str
+    identity: str
+    complete: bool
+    readable: bool = True
+    """Whether features stand in `_source`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a new version is laid out."""
+
+    shards: int = 1
+    readable: bool = True
+
+
+# --- finding ---------------------------------------------------------------------------------------------------------
+
+
+def served(server: Server, names: Names) -> tuple[Version, Meta]:
+    """The version behind the alias; `IndexNotFound` if there is none, `IndexMismatch` if it is something else."""
+    found = server.request("GET", f"/{names.passages}/_mapping")
+    if not found:
+        raise IndexNotFound(
+            f"there is no index {names.passages!r} on {server.shown}", "make one with `sparc-search ingest PATH`"
+        )
+    if len(found) > 1:
+        raise IndexDamaged(
+            f"the alias {names.passages!r} on {server.shown} stands for several indices", "leave it with one of them"
+        )
+    ((index, mapping),) = found.items()
+    meta = _meta(mapping)
+    if meta is None or index == names.passages:
+        raise IndexMismatch(
+            f"{names.passages!r} on {server.shown} is no index of sparc-search", "name another with --index-name"
+        )
+    return Version(index), meta
+
+
+def check(meta: Meta, encoder: str, shown: str) -> None:
+    """`IndexMismatch` if the version cannot be used with this format and model."""
+    if meta.format > FORMAT:
+        raise IndexMismatch(f"{shown} has format {meta.format}, this version knows {FORMAT}", "upgrade sparc-search")
+    if meta.format < FORMAT:
+        raise IndexMismatch(
+            f"{shown} has format {meta.format}, this version needs {FORMAT}",
+            "make it anew with `sparc-search ingest --rebuild PATH`; the old one serves until then",
+        )
+    if encoder and meta.encoder != encoder:
+        raise IndexMismatch(
+            f"{shown} was made with the model {meta.encoder}, not with {encoder}",
+            "ask with the model that made it (--model), or move it to this one with `sparc-search index reencode`",
+        )
+    if not meta.complete:
+        raise IndexMismatch(f"{shown} was never finished", "finish it with `sparc-search ingest --rebuild PATH`")
+
+
+def meta_of(server: Server, version: Version) -> Meta | None:
+    """What a version says of itself; None if it is not there, or not whole."""
+    mappings = [server.request("GET", f"/{index}/_mapping") for index in version.indices]
+    return _meta(mappings[0][version.passages]) if all(mappings) else None
+
+
+def _meta(mapping: Any) -> Meta | None:
+    try:
+        return Meta(**mapping["mappings"]["_meta"][_META])
+    except (KeyError, TypeError):
+        return None
+
+
+# --- making ----------------------------------------------------------------------------------------------------------
+
+
+def ensure_control(server: Server, names: Names) -> None:
+    """The index of the lease, made if there is none."""
+    if server.request("GET", f"/{names.control}/_mapping"):
+        return
+    body = index_bodies(server.dialect.bodies)["control"]
+    _create(server, names.control, body)
+
+
+def begin(server: Server, names: Names, encoder: str, shape: Shape) -> Version:
+    """A version to fill, not served yet. One that was begun for this model and left unfinished is gone on with."""
+    known = _known(server, names)
+    for name in known:
+        meta = meta_of(server, Version(name))
+        if meta and not meta.complete and (meta.format, meta.encoder) == (FORMAT, encoder):
+            return Version(name)
+    identity = uuid4().hex
+    version = names.version(identity)
+    _write_known(server, names, [*known, version.passages])
+    meta = Meta(FORMAT, encoder, identity, complete=False, readable=shape.readable)
+    bodies = index_bodies(server.dialect.bodies)
+    passages, documents = bodies["passages"], bodies["documents"]
+    passages["settings"]["index"]["number_of_shards"] = shape.shards
+    if not shape.readable:
+        passages["mappings"]["_source"]["excludes"] += ["start", "end", "lex"]
+    for index, body in ((version.documents, documents), (version.passages, passages)):
+        body["mappings"]["_meta"] = {_META: asdict(meta)}
+        body["aliases"] = {writing(index): {}}
+        _create(server, index, body)
+    write_state(server, version.documents, State(identity, version.passages), None)
+    return version
+
+
+def _create(server: Server, index: str, body: Any) -> None:
+    try:
+        server.request("PUT", f"/{index}", body, patience=LOADING)
+    except Refused as error:
+        # An answer may have been lost, and the second attempt finds the work of the first.
+        if error.kind != "resource_already_exists_exception":
+            raise
+
+
+def publish(server: Server, names: Names, version: Version) -> None:
+    """Serve a version from now on, in one call; the one before is kept, older ones go."""
+    before = _served_now(server, names)
+    meta = meta_of(server, version)
+    if meta is None:
+        raise IndexDamaged(f"{version.passages!r} on {server.shown} has vanished", "build it again")
+    complete = {"_meta": {_META: asdict(replace(meta, complete=True))}}
+    for index in version.indices:
+        server.request("PUT", f"/{index}/_mapping", complete, patience=LOADING)
+    _point(server, names, before, version)
+    kept = [version.passages] if before is None else [before.passages, version.passages]
+    for name in _known(server, names):
+        if name not in kept:
+            remove(server, Version(name))
+    _write_known(server, names, kept)
+
+
+def _point(server: Server, names: Names, before: Version | None, after: Version) -> None:
+    """Move both aliases, in one call: nobody sees a half."""
+    pairs = ((names.passages, "passages"), (names.documents, "documents"))
+    actions: list[Any] = [{"add": {"index": getattr(after, which), "alias": alias}} for alias, which in pairs]
+    if before is not None and before != after:
+        actions += [{"remove": {"index": getattr(before, which), "alias": alias}} for alias, which in pairs]
+    server.request("POST", "/_aliases", {"actions": actions}, patience=LOADING)
+
+
+def roll_back(server: Server, names: Names) -> Version:
+    """Serve the version before again."""
+    now = _served_now(server, names)
+    for name in reversed(_known(server, names)):
+        version = Version(name)
+        meta = meta_of(server, version)
+        if version != now and meta and meta.complete:
+            read_state(server, version.documents)  # it must be readable before it is served
+            _point(server, names, now, version)
+            return version
+    raise IndexFailure(
+        f"there is no version before the one that {names.passages!r} serves", "one is kept by every --rebuild"
+    )
+
+
+def previous(server: Server, names: Names) -> str | None:
+    """The version that a roll-back would serve."""
+    now = _served_now(server, names)
+    for name in reversed(_known(server, names)):
+        meta = meta_of(server, Version(name))
+        if Version(name) != now and meta and meta.complete:
+            return name
+    return None
+
+
+def abandon(server: Server, names: Names, version: Version) -> None:
+    """Remove a version that was never served."""
+    remove(server, version)
+    _write_known(server, names, [name for name in _known(server, names) if name != version.passages])
+
+
+def remove(server: Server, version: Version) -> None:
+    """Delete a version."""
+    for index in version.indices:
+        server.request("DELETE", f"/{index}", patience=LOADING)
+
+
+def _served_now(server: Server, names: Names) -> Version | None:
+    # A request for an alias of any index is one for all indices, which a role for these alone does not allow.
+    found = server.request("GET", f"/{names.passages}-*/_alias/{names.passages}")
+    return Version(min(found)) if found else None
+
+
+def _known(server: Server, names: Names) -> list[str]:
+    found = server.request("GET", f"/{names.control}/_doc/{_VERSIONS}")
+    return list(found["_source"]["body"]["known"]) if found and found.get("found") else []
+
+
+def _write_known(server: Server, names: Names, known: list[str]) -> None:
+    body = {"kind": "versions", "body": {"known": known}}
+    server.request("PUT", f"/{names.control}/_doc/{_VERSIONS}", body, patience=LOADING)

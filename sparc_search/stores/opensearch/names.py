@@ -1,0 +1,88 @@
+"""Names on the server: of the aliases, of the indices behind them, of documents in them.
+
+NAME                        alias of the passages that are served
+NAME-documents              alias of the documents they belong to, of the state and of the statistics
+NAME-control                index with the lease of the one writer, and which versions there are
+NAME-1-20261116t101500-3f2a a version: its passages; format, time and identity are in its name
+NAME-1-…-3f2a-documents     its documents
+…-write                     alias of each: writing asks for an alias, so nothing is made by a slip
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+from ...errors import UsageError
+
+FORMAT: Final = 1
+"""Number of everything on the server: index bodies, phrase blocks, what stands in which document."""
+
+_NAME = re.compile("[a-z0-9][a-z0-9_-]{0,99}")
+_TAKEN: Final = ("-documents", "-control", "-write")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names that an index has for as long as it lives."""
+
+    passages: str
+
+    @property
+    def documents(self) -> str:
+        """Alias of the documents."""
+        return f"{self.passages}-documents"
+
+    @property
+    def control(self) -> str:
+        """Index of the lease."""
+        return f"{self.passages}-control"
+
+    def version(self, identity: str) -> Version:
+        """Names for a new version."""
+        made = time.strftime("%Y%m%dt%H%M%S", time.gmtime())
+        return Version(f"{self.passages}-{FORMAT}-{made}-{identity[:8]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The two indices of one version."""
+
+    passages: str
+
+    @property
+    def documents(self) -> str:
+        """Index of the documents."""
+        return f"{self.passages}-documents"
+
+    @property
+    def indices(self) -> tuple[str, str]:
+        """Both."""
+        return self.passages, self.documents
+
+
+def names_of(name: str) -> Names:
+    """The names of the index `name`; `UsageError` if a server would not take it."""
+    if not _NAME.fullmatch(name) or name.endswith(_TAKEN):
+        raise UsageError(
+            f"index_name is {name!r}",
+            "use small letters, digits, - and _, at most 100 of them, and no ending like " + " or ".join(_TAKEN),
+        )
+    return Names(name)
+
+
+def writing(index: str) -> str:
+    """The alias through which an index is written to."""
+    return f"{index}-write"
+
+
+def key(*parts: str) -> str:
+    """The id of something on the server: always the same for the same thing, short, and of harmless characters."""
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
