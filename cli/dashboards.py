@@ -1,0 +1,88 @@
+"""`sparc-search dashboards`: views for OpenSearch Dashboards, written to a file or posted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sparc_search.errors import SparcSearchError
+from sparc_search.settings import SPECS, Settings
+
+from .options import json_option, settings_options
+from .terminal import note, result, result_json, stdout, styled
+
+if TYPE_CHECKING:
+    from sparc_search.inspection.dashboards_import import Imported
+    from sparc_search.stores.opensearch.access import Access
+
+
+@click.group()
+def dashboards() -> None:
+    """Views for OpenSearch Dashboards.
+
+    An index pattern, a saved search, and charts that read the n-gram weights from the passages themselves:
+    Dashboards cannot chart fields of type `rank_features`.
+    """
+
+
+@dashboards.command()
+@settings_options("index_name")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: stdout]")
+def export(settings: Settings, out: Path | None) -> None:
+    """Write the saved objects as `.ndjson`, one a line.
+
+    Import the file under Dashboards Management, Saved objects, or with `sparc-search dashboards import`.
+    """
+    from sparc_search.inspection.dashboards import as_ndjson, saved_objects
+
+    objects = saved_objects(settings.index_name)
+    text = as_ndjson(objects)
+    if out is None:
+        result(text.removesuffix("\n"))
+        return
+    part = out.with_name(out.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, out)
+    except OSError as error:
+        raise SparcSearchError(f"cannot write {out}: {error.strerror}", "name another file with --out") from error
+    note(f"{len(objects)} objects written to {out}")
+
+
+@dashboards.command("import")
+@settings_options("index_name", "user")
+@click.option("--url", default="http://127.0.0.1:5601", show_default=True, help="Address of Dashboards.")
+@click.option("--overwrite/--keep", default=True, show_default=True, help="Replace objects that are there already.")
+@json_option
+def import_(settings: Settings, url: str, overwrite: bool, as_json: bool) -> int:
+    """Post the saved objects to a running Dashboards, and show what became of each.
+
+    User, password, API key and certificates are those of the settings for the search server. Exit code 1 if an object
+    was not imported.
+    """
+    from sparc_search.inspection.dashboards import as_ndjson, saved_objects
+    from sparc_search.inspection.dashboards_import import import_objects
+
+    done = import_objects(_access(settings, url), as_ndjson(saved_objects(settings.index_name)), overwrite=overwrite)
+    if as_json:
+        result_json(done)
+    else:
+        _show(done, url)
+    return 1 if done.failed else 0
+
+
+def _access(settings: Settings, url: str) -> Access:
+    from sparc_search.stores.opensearch.access import access_of
+
+    return access_of({**{key: getattr(settings, key) for key in SPECS}, "url": url})
+
+
+def _show(done: Imported, url: str) -> None:
+    console = stdout()
+    for failed in done.failed:
+        name = failed.title or failed.id
+        console.print(styled(f"not imported: {failed.kind} {name!r}: {failed.reason}", "red"))
+    console.print(styled(f"{done.imported} objects imported into {url}"))

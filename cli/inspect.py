@@ -1,0 +1,247 @@
+"""`sparc-search inspect`: see the weights of a passage, a question, an answer, a feature, an index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparc_search.errors import UsageError
+from sparc_search.settings import Settings
+
+from .options import Function, json_option, settings_options
+from .terminal import result, result_json
+
+if TYPE_CHECKING:  # opening an index imports numpy and more
+    from sparc_search.index import Index
+    from sparc_search.records import Side
+
+_INDEX = ("index", "engine", "encoder", "model")
+
+csv_option: Callable[[Function], Function] = click.option("--csv", "as_csv", is_flag=True, help="Print rows as CSV.")
+
+
+def _top(default: int, what: str) -> Callable[[Function], Function]:
+    return click.option(
+        "--top",
+        type=click.IntRange(1),
+        default=default,
+        show_default=True,
+        help=f"Most {what} shown (not with --json).",
+    )
+
+
+@click.group()
+def inspect() -> None:
+    """See the weights behind the answers.
+
+    What the model gives each n-gram: of a passage, of one phrase in it, of a question; why an answer won; where an
+    n-gram weighs most. `--json` and `--csv` print the same as data.
+    """
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[Index]:
+    from sparc_search.index import Index
+
+    with closing(Index.open(settings=settings)) as index:
+        yield index
+
+
+def _show(view: object, rows: Iterable[object], as_json: bool, as_csv: bool, text: Callable[[], None]) -> None:
+    """A view in the form that was asked for."""
+    from sparc_search.inspection import to_csv, to_json
+
+    if as_json and as_csv:
+        raise UsageError("--json and --csv exclude each other", "give one of them")
+    if as_json:
+        result_json(to_json(view))
+    elif as_csv:
+        result(to_csv(rows).removesuffix("\n"))
+    else:
+        text()
+
+
+# --- passage ---------------------------------------------------------------------------------------------------------
+
+
+@inspect.command()
+@click.argument("passage_id", metavar="ID")
+@click.option("--phrase", default="", metavar="TEXT", help="The weights of this phrase of the passage.")
+@click.option("--token", type=int, metavar="N", help="The weights of the word at this token; --tokens numbers them.")
+@click.option("--side", type=click.Choice(("start", "end")), help="Only the start or only the end.")
+@click.option("--ngram", type=click.Choice(("1", "2")), help="Only unigrams or only bigrams.")
+@click.option("--threshold", type=click.FloatRange(0), default=0.0, help="Leave out what weighs less.")
+@click.option("--tokens", is_flag=True, help="List the tokens, numbered, with what they weigh at most.")
+@_top(15, "n-grams")
+@settings_options(*_INDEX)
+@json_option
+@csv_option
+def passage(
+    settings: Settings,
+    passage_id: str,
+    phrase: str,
+    token: int | None,
+    side: Side | None,
+    ngram: str | None,
+    threshold: float,
+    tokens: bool,
+    top: int,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Show a passage, its words shaded by weight.
+
+    ID is a passage's id, or that of its document with the number of the passage: `notes/alps.md#2`. With --phrase or
+    --token, the n-grams of the start and the end vector of that phrase, as they are stored; a phrase that the filter
+    left out of the index is encoded on the spot and marked as not indexed. tf-idf stands beside.
+    """
+    from sparc_search.inspection import passage_view
+    from sparc_search.records import SIDES
+
+    from .inspect_passage import show_passage
+
+    sides: tuple[Side, ...] = (side,) if side else SIDES
+    sizes = (int(ngram),) if ngram else (1, 2)
+    with _opened(settings) as index:
+        view = passage_view(
+            index, passage_id, token=token, phrase=phrase, sides=sides, sizes=sizes, threshold=threshold
+        )
+    rows = view.tokens if tokens else (view.selection or view).ngrams
+    _show(view, rows, as_json, as_csv, lambda: show_passage(view, top, listed=tokens))
+
+
+# --- question --------------------------------------------------------------------------------------------------------
+
+
+@inspect.command()
+@click.argument("question", nargs=-1, required=True)
+@settings_options(*_INDEX)
+@json_option
+@csv_option
+def question(settings: Settings, question: tuple[str, ...], as_json: bool, as_csv: bool) -> None:
+    """Show the n-gram weights of a question, and how rare its terms are in the index."""
+    from sparc_search.inspection import question_view
+
+    from .inspect_question import show_question
+
+    with _opened(settings) as index:
+        view = question_view(index, " ".join(question))
+    _show(view, view.ngrams, as_json, as_csv, lambda: show_question(view))
+
+
+# --- answer ----------------------------------------------------------------------------------------------------------
+
+
+@inspect.command()
+@click.argument("question", nargs=-1, required=True)
+@click.option("--rank", type=click.IntRange(1), default=1, show_default=True, help="Which answer to explain.")
+@click.option("--against", type=click.IntRange(1), metavar="RANK", help="Beside which other.  [default: the next]")
+@_top(12, "differences")
+@settings_options(*_INDEX, "strategy", "lex_weight")
+@json_option
+@csv_option
+def answer(
+    settings: Settings,
+    question: tuple[str, ...],
+    rank: int,
+    against: int | None,
+    top: int,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Show why an answer won: its score beside the runner-up's, part by part and n-gram by n-gram."""
+    from sparc_search.inspection import answer_view
+
+    from .inspect_answer import show_answer
+
+    with _opened(settings) as index:
+        view = answer_view(index, " ".join(question), rank=rank, against=against)
+    rows = [{"rank": found.rank, "answer": found.text, **_part(part)} for found in view.answers for part in found.parts]
+    _show(view, rows, as_json, as_csv, lambda: show_answer(view, rank, top))
+
+
+def _part(part: Any) -> dict[str, object]:
+    return {name: getattr(part, name) for name in ("kind", "name", "question_weight", "passage_weight", "value")}
+
+
+# --- feature, find, index --------------------------------------------------------------------------------------------
+
+
+@inspect.command()
+@click.argument("name", nargs=-1, required=True)
+@click.option("--field", type=click.Choice(("start", "end", "lex")), default="start", help="Whose passages to list.")
+@_top(10, "passages")
+@settings_options(*_INDEX)
+@json_option
+@csv_option
+def feature(settings: Settings, name: tuple[str, ...], field: str, top: int, as_json: bool, as_csv: bool) -> None:
+    """Show an n-gram across the index: how often it stands, how its weights are spread, where it weighs most.
+
+    NAME is a word or two (`gold dome`), or a feature as it is stored (`climb ##ing`).
+    """
+    from sparc_search.inspection import feature_view
+
+    from .inspect_feature import show_feature
+
+    with _opened(settings) as index:
+        view = feature_view(index, " ".join(name), k=top)
+    rows = [
+        {"field": own.field, "value": found.value, "passage": found.passage.id, "title": found.passage.title}
+        for own in view.fields
+        for found in own.top
+    ]
+    _show(view, rows, as_json, as_csv, lambda: show_feature(view, field))
+
+
+@inspect.command()
+@click.argument("text", nargs=-1)
+@click.option(
+    "--feature", "features", multiple=True, metavar="NAME", help="Only passages with this n-gram. Repeatable."
+)
+@click.option("--page", type=click.IntRange(1), default=1, show_default=True, help="Which page.")
+@_top(20, "passages of a page")
+@settings_options(*_INDEX)
+@json_option
+@csv_option
+def find(
+    settings: Settings,
+    text: tuple[str, ...],
+    features: tuple[str, ...],
+    page: int,
+    top: int,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """List passages with their ids, by words of their text, title or metadata."""
+    from sparc_search.inspection import discover_passages
+    from sparc_search.interfaces import Listing
+
+    from .inspect_feature import show_found
+
+    wanted = Listing(
+        " ".join(text), features=tuple(("start", name) for name in features), offset=(page - 1) * top, size=top
+    )
+    with _opened(settings) as index:
+        view = discover_passages(index, wanted)
+    _show(view, view.passages, as_json, as_csv, lambda: show_found(view))
+
+
+@inspect.command("index")
+@click.option(
+    "--sample", type=click.IntRange(1), default=200, show_default=True, help="Passages the histograms are of."
+)
+@_top(12, "features of a field")
+@settings_options(*_INDEX)
+@json_option
+def index_(settings: Settings, sample: int, top: int, as_json: bool) -> None:
+    """Show an index as a whole: counts, histograms of weights, frequent features, model, ingests, rejects."""
+    from sparc_search.inspection import index_view
+
+    from .inspect_index import show_index
+
+    with _opened(settings) as index:
+        view = index_view(index, sample=sample, frequent=top)
+    _show(view, (), as_json, False, lambda: show_index(view))

@@ -1,0 +1,143 @@
+"""Why an answer won, in the terminal: two scores side by side, then the largest differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from sparc_search.inspection import AnswerView, Comparison, Difference, ExplainedAnswer
+from sparc_search.records import Answer, Passage
+
+from .answer_text import in_its_sentence
+from .bars import bar, both_ways
+from .inspect_passage import readable
+from .terminal import sanitise, stdout, styled
+
+_PARTS = {
+    "dense start": "blue",
+    "dense end": "blue",
+    "span": "blue",
+    "passage": "blue",
+    "sparse start": "cyan",
+    "sparse end": "magenta",
+    "lex": "yellow",
+}
+
+
+def show_answer(view: AnswerView, rank: int, top: int) -> None:
+    """Print the answer of a rank and its runner-up, and what makes the difference."""
+    console = stdout()
+    console.print(styled(view.question.question, "bold"))
+    if not view.answers:
+        console.print(styled("No answer found: the index is empty or nothing in it fits.", "yellow"))
+        return
+    chosen = view.answers[rank - 1]
+    comparison = view.comparison
+    shown = [chosen, *([view.answers[comparison.other - 1]] if comparison else [])]
+    for number, answer in enumerate(shown):
+        console.print()
+        _show_one(console, answer, "green" if not number else "yellow")
+    console.print()
+    console.print(_scores(shown, comparison, min(console.width, 120)))
+    if comparison:
+        console.print()
+        console.print(_headline(comparison, shown))
+        console.print(_differences(comparison, top, min(console.width, 120)))
+    console.print()
+    for what in view.degraded:
+        console.print(styled(f"Answers may be missing: {what}", "red"))
+    milliseconds = sum(view.seconds.values()) * 1000
+    console.print(styled(f"{view.candidates} passages scored, {view.strategy}, {milliseconds:.1f} ms", "dim"))
+
+
+def _show_one(console: Console, answer: ExplainedAnswer, style: str) -> None:
+    sure = "" if answer.confidence is None else f", confidence {answer.confidence:.0%}"
+    roads = " and ".join(answer.roads)
+    console.print(
+        Text.assemble(
+            styled(f"{answer.rank:>2}. ", "dim"),
+            styled(one_line(answer.text), f"bold {style}"),
+            styled(f"  score {answer.score:.2f}{sure}, proposed by {roads} search", "dim"),
+        )
+    )
+    sentence = in_its_sentence(_as_answer(answer), marks=console.no_color or not console.is_terminal)
+    console.print(Padding(sentence, (0, 0, 0, 4), expand=False))
+    source = " · ".join(filter(None, (answer.passage.title, answer.passage.id)))
+    console.print(Padding(styled(source, "cyan"), (0, 0, 0, 4), expand=False))
+
+
+def _as_answer(found: ExplainedAnswer) -> Answer:
+    passage = Passage(found.passage.id, found.passage.document_id, found.passage.number, found.passage.text)
+    return Answer(found.text, found.score, passage, found.start, found.end, found.roads, found.parts)
+
+
+def one_line(text: str) -> str:
+    """A text on one line."""
+    return sanitise(" ".join(text.split()))
+
+
+def _scores(answers: Sequence[ExplainedAnswer], comparison: Comparison | None, width: int) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("part", no_wrap=True)
+    room = min(max((width - 14 - 10) // 2 - 9, 6), 28)
+    for answer in answers:
+        table.add_column(styled(one_line(answer.text)), max_width=room + 8, no_wrap=True, overflow="ellipsis")
+    if comparison:
+        table.add_column("difference", justify="right")
+    largest = max(abs(value) for answer in answers for value in answer.by_kind.values())
+    for number, (kind, style) in enumerate(_PARTS.items()):
+        cells = [_bar(list(answer.by_kind.values())[number], largest, room, style) for answer in answers]
+        extra = [_signed(comparison.by_kind[number].difference)] if comparison else []
+        table.add_row(styled(kind, style), *cells, *extra)
+    sums = [styled(f"{answer.score:6.2f}", "bold") for answer in answers]
+    table.add_row(styled("sum", "bold"), *sums, *([_signed(comparison.difference)] if comparison else []))
+    return table
+
+
+def _bar(value: float, largest: float, width: int, style: str) -> Text:
+    return Text.assemble((f"{value:6.2f} ", style), bar(value / largest if largest else 0.0, width, style))
+
+
+def _signed(value: float) -> Text:
+    return Text(f"{value:+.2f}", "green" if value > 0 else "red" if value < 0 else "dim")
+
+
+def _headline(comparison: Comparison, shown: Sequence[ExplainedAnswer]) -> Text:
+    mine, other = (one_line(answer.text) for answer in shown)
+    return Text.assemble(
+        styled("What makes the difference  ", "bold"),
+        ("◀ ", "red"),
+        styled(other, "dim"),
+        "   ",
+        styled(mine, "dim"),
+        (" ▶", "green"),
+    )
+
+
+def _differences(comparison: Comparison, top: int, width: int) -> Table:
+    rows = comparison.by_name[:top]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("part", no_wrap=True)
+    table.add_column("n-gram", max_width=max(width // 4, 12), no_wrap=True, overflow="ellipsis")
+    for heading in (f"{comparison.rank}.", f"{comparison.other}.", ""):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    largest = max((abs(row.difference) for row in rows), default=0.0)
+    for row in rows:
+        table.add_row(*_difference(row, largest, max(min(width - 60, 40), 15)))
+    return table
+
+
+def _difference(row: Difference, largest: float, room: int) -> list[Text]:
+    return [
+        styled(row.kind, _PARTS[row.kind]),
+        styled(readable(row.name) if row.name else ""),
+        Text(f"{row.mine:.2f}"),
+        Text(f"{row.other:.2f}"),
+        _signed(row.difference),
+        both_ways(row.difference / largest if largest else 0.0, room),
+    ]

@@ -1,0 +1,104 @@
+"""`sparc-search serve`: the pages and the HTTP API."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from sparc_search.errors import UsageError
+from sparc_search.settings import Settings
+
+from .options import settings_options
+from .terminal import note
+
+
+@click.command()
+@settings_options(
+    "index",
+    "host",
+    "port",
+    "token_file",
+    "engine",
+    "encoder",
+    "model",
+    "strategy",
+    "top_k",
+    "lex_weight",
+    "threads",
+)
+@click.option(
+    "--allow-host", multiple=True, metavar="NAME", help="A further name the server answers to. May be repeated."
+)
+@click.option("--metrics", is_flag=True, help="Serve /metrics for Prometheus.")
+@click.option("--workers", type=click.IntRange(1, 256), default=4, show_default=True, help="Requests answered at once.")
+@click.option(
+    "--waiting",
+    type=click.IntRange(0, 10_000),
+    default=64,
+    show_default=True,
+    help="Requests that may wait; one more is sent away (503).",
+)
+@click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
+def serve(
+    settings: Settings,
+    allow_host: tuple[str, ...],
+    metrics: bool,
+    workers: int,
+    waiting: int,
+    open_browser: bool,
+) -> None:
+    """Show the weights in a browser and answer over HTTP.
+
+    Only this machine can reach the server, unless --host says otherwise; then a token is needed. Stop it with Ctrl-C:
+    requests that run are answered first.
+    """
+    from sparc_search.index import Index
+    from sparc_search.web import serving
+    from sparc_search.web.app import create_app
+    from sparc_search.web.limits import Limits
+
+    token = _token(settings)
+    host = settings.host
+    index = Index.open(settings=settings)
+    try:
+        limits = Limits(running=workers, waiting=waiting)
+        app = create_app(index, limits=limits, token=token, host=host, allowed_hosts=allow_host, with_metrics=metrics)
+        with serving.bound(host, settings.port) as listening:
+            address = serving.address_of(listening)
+            note(f"Serving {settings.index} at {address} (Ctrl-C stops)")
+            if open_browser:
+                click.launch(address)
+            serving.serve(app, listening)
+        note("Stopped.")
+    finally:
+        index.close()
+
+
+def _token(settings: Settings) -> str:
+    """The token, if there is one: from the environment or a file, never from the command line, where others see it."""
+    from sparc_search.web.security import SHORTEST_TOKEN, is_loopback
+
+    token = _read(Path(settings.token_file)) if settings.token_file else settings.token.strip()
+    if not token and not is_loopback(settings.host):
+        raise UsageError(
+            f"{settings.host} can be reached by other machines, and there is no token",
+            "`openssl rand -hex 32 > token` makes one; then add --token-file token",
+        )
+    if token and (len(token) < SHORTEST_TOKEN or not re.fullmatch("[!-~]+", token)):
+        raise UsageError(
+            "the token is too short or has odd characters",
+            f"take {SHORTEST_TOKEN} or more letters and digits; `openssl rand -hex 32` makes some",
+        )
+    return token
+
+
+def _read(path: Path) -> str:
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the token file {path}", "name a file that holds the token") from error
+    if not token:
+        raise UsageError(f"the token file {path} is empty", "`openssl rand -hex 32` makes a token")
+    return token

@@ -1,0 +1,130 @@
+"""Why this answer and not another: its score taken apart, beside the runner-up's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import NotThere
+from ..index import Index
+from ..records import PART_KINDS, Answer, PartKind, Road, ScorePart, Strategy
+from .question import QuestionView, question_view
+from .summaries import PassageFacts, facts
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedAnswer:
+    """An answer with its score by kind of part, and by n-gram and term."""
+
+    rank: int
+    text: str
+    score: float
+    confidence: float | None
+    start: int
+    end: int
+    roads: tuple[Road, ...]
+    passage: PassageFacts
+    by_kind: Mapping[PartKind, float]
+    """In the order of `PART_KINDS`; their sum is the score."""
+    parts: tuple[ScorePart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What one part (with a `name`: one n-gram or term) gives to two answers."""
+
+    kind: PartKind
+    name: str
+    mine: float
+    other: float
+    difference: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two answers part by part; the differences of either list sum to `difference`."""
+
+    rank: int
+    other: int
+    difference: float
+    by_kind: tuple[Difference, ...]
+    by_name: tuple[Difference, ...]
+    """N-grams and terms one by one, dense parts whole; the largest difference first."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """A reply, explained."""
+
+    question: QuestionView
+    strategy: Strategy
+    candidates: int
+    """Passages that were scored."""
+    snapshot: int
+    seconds: Mapping[str, float]
+    degraded: tuple[str, ...]
+    """Why answers may be missing: what a server could not search; empty if all was searched."""
+    answers: tuple[ExplainedAnswer, ...]
+    comparison: Comparison | None
+
+
+def answer_view(
+    index: Index,
+    question: str,
+    *,
+    rank: int = 1,
+    against: int | None = None,
+    k: int | None = None,
+    strategy: Strategy | None = None,
+    where: Mapping[str, str] | None = None,
+) -> AnswerView:
+    """Ask, and explain the answers; the one of `rank` is put beside the next one, or beside rank `against`."""
+    other = rank + 1 if against is None else against
+    asked = max(k or index.settings.top_k, rank, other)
+    reply = index.ask(question, k=asked, strategy=strategy, where=where, explain=True)
+    answers = tuple(explained(number, answer) for number, answer in enumerate(reply.answers, start=1))
+    if reply.answers and not (1 <= rank <= len(answers) and (against is None or 1 <= other <= len(answers))):
+        raise NotThere(f"there are {len(answers)} answers", "choose a rank among them")
+    return AnswerView(
+        question_view(index, question),
+        reply.strategy,
+        reply.candidates,
+        reply.snapshot,
+        dict(reply.seconds),
+        reply.degraded,
+        answers,
+        compared(answers[rank - 1], answers[other - 1]) if len(answers) >= max(rank, other) else None,
+    )
+
+
+def explained(rank: int, answer: Answer) -> ExplainedAnswer:
+    """An answer that was asked for with `explain`."""
+    return ExplainedAnswer(
+        rank,
+        answer.text,
+        answer.score,
+        answer.confidence,
+        answer.start,
+        answer.end,
+        answer.roads,
+        facts(answer.passage),
+        {kind: sum(part.value for part in answer.parts if part.kind == kind) for kind in PART_KINDS},
+        answer.parts,
+    )
+
+
+def compared(mine: ExplainedAnswer, other: ExplainedAnswer) -> Comparison:
+    """Two answers of one question, part by part."""
+    kinds = [_difference(kind, "", mine.by_kind[kind], other.by_kind[kind]) for kind in PART_KINDS]
+    left, right = _by_name(mine.parts), _by_name(other.parts)
+    names = [_difference(*key, left.get(key, 0.0), right.get(key, 0.0)) for key in {**left, **right}]
+    names.sort(key=lambda row: (-abs(row.difference), PART_KINDS.index(row.kind), row.name))
+    return Comparison(mine.rank, other.rank, mine.score - other.score, tuple(kinds), tuple(names))
+
+
+def _by_name(parts: Sequence[ScorePart]) -> dict[tuple[PartKind, str], float]:
+    return {(part.kind, part.name): part.value for part in parts}
+
+
+def _difference(kind: PartKind, name: str, mine: float, other: float) -> Difference:
+    return Difference(kind, name, mine, other, mine - other)

@@ -1,0 +1,136 @@
+"""Leafing through an index: documents and passages by page, and what to offer while someone types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..index import Index
+from ..interfaces import DocumentFacts, FeatureCatalogue, Listing
+from ..ngrams import feature_name
+from . import asking
+from .summaries import PassageFacts, facts
+
+LARGEST_PAGE = 500
+_MOST_WORDS, _LONGEST_WORD, _LAST = 16, 200, 2**62
+_FACETS = 10
+"""Values shown of each metadata key."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassagesPage:
+    """Passages that fit a listing, one page of them."""
+
+    listing: Listing
+    passages: tuple[PassageFacts, ...]
+    total: int | None
+    """On all pages; None if nobody has counted."""
+    more: bool
+    metadata: Mapping[str, tuple[tuple[str, int], ...]]
+    """Of the whole index: key -> its most frequent values and their passages, to filter by."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsPage:
+    """Documents that fit a listing, one page of them."""
+
+    listing: Listing
+    documents: tuple[DocumentFacts, ...]
+    total: int | None
+    more: bool
+    metadata: Mapping[str, tuple[tuple[str, int], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Something that fits what was typed, and how many passages it is about."""
+
+    text: str
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """What to offer while someone types."""
+
+    typed: str
+    features: tuple[Suggestion, ...]
+    metadata: tuple[Suggestion, ...]
+    """As `key=value`."""
+    documents: tuple[DocumentFacts, ...]
+    """Whose title holds it."""
+
+
+def discover_passages(index: Index, listing: Listing) -> PassagesPage:
+    """One page of passages."""
+    listing = checked(listing)
+    found = asking.browsable(index).list_passages(listing)
+    return PassagesPage(listing, tuple(map(facts, found.passages)), found.total, found.more, _metadata(index))
+
+
+def discover_documents(index: Index, listing: Listing) -> DocumentsPage:
+    """One page of documents."""
+    listing = checked(listing)
+    found = asking.browsable(index).list_documents(listing)
+    return DocumentsPage(listing, found.documents, found.total, found.more, _metadata(index))
+
+
+def suggest(index: Index, text: str, *, k: int = 10) -> Suggestions:
+    """Features, metadata and titles that fit what was typed so far."""
+    typed = _words(text)
+    if not typed:
+        return Suggestions(text, (), (), ())
+    metadata = [
+        Suggestion(f"{key}={value}", count)
+        for key, values in _metadata(index, most=100).items()
+        for value, count in values
+        if typed.casefold() in f"{key}={value}".casefold()
+    ]
+    documents = asking.browsable(index).list_documents(Listing(text=typed, size=5 * k)).documents
+    titled = tuple(found for found in documents if typed.casefold() in found.title.casefold())
+    by_count = sorted(metadata, key=lambda suggestion: (-suggestion.passages, suggestion.text))
+    return Suggestions(text, _features(index, typed + " " * text[-1:].isspace(), k), tuple(by_count[:k]), titled[:k])
+
+
+def checked(listing: Listing) -> Listing:
+    """A listing whose offset, size and words make sense, and whose texts can be looked up."""
+    return Listing(
+        text=_words(listing.text),
+        where=_pairs(listing.where),
+        without=_pairs(listing.without),
+        features=_pairs(listing.features),
+        without_features=_pairs(listing.without_features),
+        document_id=asking.whole(listing.document_id),
+        offset=min(max(listing.offset, 0), _LAST),
+        size=min(max(listing.size, 1), LARGEST_PAGE),
+    )
+
+
+def _words(text: str) -> str:
+    """The first words of a text."""
+    return " ".join(word[:_LONGEST_WORD] for word in asking.whole(text).split()[:_MOST_WORDS])
+
+
+def _pairs(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((asking.whole(key), asking.whole(value)) for key, value in pairs)
+
+
+def _features(index: Index, text: str, k: int) -> tuple[Suggestion, ...]:
+    if not isinstance(index.store, FeatureCatalogue):
+        return ()
+    found: dict[str, int] = {}
+    for beginning in _beginnings(index, text):
+        for feature in index.store.features_like(beginning, k):
+            found.setdefault(feature.name, feature.passages)
+    return tuple(Suggestion(name, passages) for name, passages in found.items())[:k]
+
+
+def _beginnings(index: Index, text: str) -> list[str]:
+    """How the names of features may begin that are meant: as typed, and as the model cuts the words."""
+    typed = " ".join(text.lower().split()[-2:]) + (" " if text[-1:].isspace() else "")
+    pieces = asking.inspectable(index).word_pieces(text)[-2:]
+    return list(dict.fromkeys([typed, *([feature_name(pieces)] if pieces else [])]))
+
+
+def _metadata(index: Index, most: int = _FACETS) -> dict[str, tuple[tuple[str, int], ...]]:
+    return {key: tuple(values) for key, values in asking.browsable(index).metadata_values(most).items()}

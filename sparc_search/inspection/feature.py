@@ -1,0 +1,154 @@
+"""An n-gram across the index: in how many passages it stands, how its weights are spread, where they are largest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import UsageError
+from ..index import Index
+from ..interfaces import FeatureCatalogue, FeatureStatistics
+from ..ngrams import feature_name, parse_feature
+from ..search.lexical import idf
+from . import asking
+from .summaries import PassageFacts, facts, snippet
+
+FIELDS = ("start", "end", "lex")
+LONGEST = 2
+"""Word pieces of the longest n-gram."""
+
+_MOST = 10_000
+"""Values looked at where a store has no statistics of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopPassage:
+    """A passage in which a feature weighs much."""
+
+    value: float
+    passage: PassageFacts
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldView:
+    """A feature in one field: `start`, `end` (the most it weighs for a phrase) or `lex` (saturated frequency)."""
+
+    field: str
+    statistics: FeatureStatistics
+    share: float
+    """Of all passages."""
+    idf: float
+    top: tuple[TopPassage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureView:
+    """An n-gram across the index."""
+
+    name: str
+    pieces: tuple[str, ...]
+    asked: str
+    passages: int
+    """In the index."""
+    fields: tuple[FieldView, ...]
+    related: tuple[str, ...]
+    """Other features to look at: parts of a longer phrase, names that begin alike."""
+
+    @property
+    def known(self) -> bool:
+        """Whether any passage has it."""
+        return any(field.statistics.passages for field in self.fields)
+
+
+def feature_view(
+    index: Index, name: str, *, k: int = 20, bins: int = 20, where: Mapping[str, str] | None = None
+) -> FeatureView:
+    """Look at a feature; `name` is its own (`climb ##ing`) or a word or two (`climbing`, `Gold dome`)."""
+    name = asking.whole(name)
+    wanted, statistics = _resolved(index, name, bins)
+    passages = index.store.statistics([]).passages
+    readable = as_text(wanted)
+    fields = tuple(
+        FieldView(
+            field,
+            found,
+            found.passages / passages if passages else 0.0,
+            idf(passages, found.passages),
+            _top(index, field, wanted, k, where or {}, readable) if found.passages else (),
+        )
+        for field, found in statistics.items()
+    )
+    return FeatureView(wanted, parse_feature(wanted), name, passages, fields, _related(index, name, wanted))
+
+
+def as_text(name: str) -> str:
+    """A feature as it stands in a text: `climb ##ing` is `climbing`."""
+    return " ".join(parse_feature(name)).replace(" ##", "")
+
+
+def _resolved(index: Index, name: str, bins: int) -> tuple[str, dict[str, FeatureStatistics]]:
+    """The feature that is meant, and its statistics: the first spelling that is in the index, or the likeliest."""
+    first: tuple[str, dict[str, FeatureStatistics]] | None = None
+    for spelling in _spellings(index, name):
+        found = spelling, {field: _statistics(index, field, spelling, bins) for field in FIELDS}
+        if any(statistics.passages for statistics in found[1].values()):
+            return found
+        first = first or found
+    if first is None:
+        raise UsageError(f"{name!r} is not the name of an n-gram", "name a word or two that stand in a text")
+    return first
+
+
+def _spellings(index: Index, name: str) -> list[str]:
+    pieces = asking.inspectable(index).word_pieces(name)
+    spellings = [feature_name(pieces)] if pieces else []
+    try:
+        parse_feature(name)
+    except ValueError:
+        return spellings
+    return list(dict.fromkeys([*([name] if "##" in name or "%" in name else []), *spellings, name]))
+
+
+def _statistics(index: Index, field: str, name: str, bins: int) -> FeatureStatistics:
+    if isinstance(index.store, FeatureCatalogue):
+        return index.store.feature_statistics(field, name, bins)
+    return spread([hit.score for hit in index.store.sparse_search({field: {name: 1.0}}, _MOST, {})], bins)
+
+
+def spread(values: Sequence[float], bins: int) -> FeatureStatistics:
+    """The statistics of these values of a feature."""
+    if not values:
+        return FeatureStatistics(0)
+    array = np.asarray(values)
+    top = float(array.max())
+    counts, edges = np.histogram(array, bins, (0.0, top))
+    return FeatureStatistics(
+        len(array), float(array.min()), top, float(array.mean()), tuple(edges.tolist()), tuple(counts.tolist())
+    )
+
+
+def _top(
+    index: Index, field: str, name: str, k: int, where: Mapping[str, str], readable: str
+) -> tuple[TopPassage, ...]:
+    """One clause with the weight 1: the score is the value."""
+    values = {hit.passage_id: hit.score for hit in index.store.sparse_search({field: {name: 1.0}}, k, where)}
+    return tuple(
+        TopPassage(values[found.passage.id], facts(found.passage), snippet(found.passage.text, readable))
+        for found in index.store.fetch(list(values))
+    )
+
+
+def _related(index: Index, asked: str, name: str) -> tuple[str, ...]:
+    pieces = parse_feature(name)
+    found = []
+    if len(pieces) > LONGEST:  # no n-gram is so long: offer those it is made of
+        found += [feature_name(pieces[at : at + LONGEST]) for at in range(len(pieces) - 1)]
+    if len(pieces) > 1:
+        found += [feature_name([piece]) for piece in pieces]
+    if isinstance(index.store, FeatureCatalogue):
+        for beginning in dict.fromkeys((f"{name} ", name, asked.lower())):
+            found += [feature.name for feature in index.store.features_like(beginning, 6)]
+    return tuple(other for other in dict.fromkeys(found) if other != name)[:12]

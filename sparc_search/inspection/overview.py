@@ -1,0 +1,128 @@
+"""An index as a whole: how much it holds, how its weights are spread, which model made it, how it came to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..index import Index
+from ..interfaces import Browsable, Described, FeatureCatalogue, FeatureCount, Sized
+from ..records import SIDES, TITLE, PhraseBlock
+from . import ingests, weights
+from .feature import FIELDS
+from .histogram import Histogram, histogram
+
+
+@dataclass(frozen=True, slots=True)
+class SampleView:
+    """What a sample of passages says of all of them."""
+
+    passages: int
+    """So many were looked at, evenly spread."""
+    tokens: Histogram
+    """Word pieces of a passage, the title's not counted."""
+    kept: Mapping[str, float]
+    """`start`, `end` -> share of the word pieces at which a phrase may start (end) in this index."""
+    weights: Mapping[str, Histogram]
+    """`start`, `end`, `lex` -> values of the features."""
+    features: Mapping[str, Histogram]
+    """`start`, `end`, `lex` -> features of a passage."""
+    ngrams: Mapping[str, Histogram]
+    """`start`, `end` -> n-grams that weigh something in the sparse vector of one boundary."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexView:
+    """An index as a whole."""
+
+    passages: int
+    documents: int | None
+    bytes: int | None
+    snapshot: int
+    engine: str
+    facts: Mapping[str, Any]
+    """What the store says of itself, by name."""
+    sample: SampleView
+    frequent: Mapping[str, tuple[FeatureCount, ...]]
+    """`start`, `end`, `lex` -> the features that stand in most passages."""
+    model: str
+    """Fingerprint of the model."""
+    card: Mapping[str, Any]
+    ingests: tuple[Mapping[str, Any], ...]
+    """Summaries of the runs that changed it, newest first."""
+    rejects: tuple[Mapping[str, str], ...]
+    """Documents that the last run could not index."""
+
+
+def index_view(index: Index, *, sample: int = 200, frequent: int = 20, bins: int = 20) -> IndexView:
+    """Look at an index; histograms are of a sample of so many passages."""
+    store = index.store
+    statistics = store.statistics([])
+    facts = dict(store.describe()) if isinstance(store, Described) else {}
+    documents = facts.get("documents")
+    location = getattr(store, "location", index.settings.index)
+    return IndexView(
+        passages=statistics.passages,
+        documents=documents if isinstance(documents, int) else None,
+        bytes=store.size_in_bytes() if isinstance(store, Sized) else None,
+        snapshot=statistics.snapshot,
+        engine=index.settings.engine,
+        facts=facts,
+        sample=sample_view(index, sample, bins),
+        frequent={
+            field: tuple(store.frequent_features(field, frequent)) if isinstance(store, FeatureCatalogue) else ()
+            for field in FIELDS
+        },
+        model=index.encoder.fingerprint,
+        card=dict(getattr(index.encoder, "card", {})),
+        ingests=tuple(ingests.ingests(location)),
+        rejects=tuple(ingests.rejects(location)),
+    )
+
+
+def sample_view(index: Index, count: int, bins: int = 20) -> SampleView:
+    """Histograms over a sample of passages."""
+    ids = index.store.sample(count) if isinstance(index.store, Browsable) and count else []
+    blocks = [stored.block for stored in index.store.fetch(ids)]
+    tokens = np.array([int(((block.flags & TITLE) == 0).sum()) for block in blocks], np.int64)
+    values = {field: [_values(block, field) for block in blocks] for field in FIELDS}
+    kept = {side: sum(len(weights.phrases_of(block, side).positions) for block in blocks) for side in SIDES}
+    return SampleView(
+        passages=len(blocks),
+        tokens=histogram(tokens, bins),
+        kept={side: kept[side] / int(tokens.sum()) if tokens.sum() else 0.0 for side in SIDES},
+        weights={field: histogram(_joined(values[field]), bins) for field in FIELDS},
+        features={field: histogram(np.array([len(own) for own in values[field]], np.int64), bins) for field in FIELDS},
+        ngrams={
+            side: histogram(np.concatenate([np.zeros(0, np.int64), *(_nonzero(block, side) for block in blocks)]), bins)
+            for side in SIDES
+        },
+    )
+
+
+def _values(block: PhraseBlock, field: str) -> weights.Floats:
+    """The values of a passage's features, as they are before they are rounded up."""
+    if field == "lex":
+        return block.lex_impacts.astype(np.float64)
+    return np.array(
+        [
+            value
+            for side, columns in weights.matrices(block)
+            if side == field
+            for value in weights.bounds(block, len(weights.phrases_of(block, side).positions), columns).values()
+        ]
+    )
+
+
+def _nonzero(block: PhraseBlock, side: Any) -> Any:
+    """For each kept boundary the positions at which an n-gram weighs something for it."""
+    phrases = weights.phrases_of(block, side)
+    counts = [np.bincount(columns.rows, minlength=len(phrases.positions)) for columns in phrases.sparse]
+    return np.sum(counts, axis=0, dtype=np.int64) if counts else np.zeros(len(phrases.positions), np.int64)
+
+
+def _joined(arrays: list[weights.Floats]) -> weights.Floats:
+    return np.concatenate([np.zeros(0), *arrays])

@@ -1,0 +1,104 @@
+"""The tokens of a passage with their characters, what they are, and how much they weigh at most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..interfaces import Inspectable
+from ..records import AFTER_JOINT, CONTINUES, PUNCTUATION, TITLE, Passage, PhraseBlock
+from . import weights
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word piece of a passage, or of the title that was read before it."""
+
+    number: int
+    piece: str
+    """As the model names it: `dome`, `##s`."""
+    text: str
+    """Its characters in the passage; of a title token the piece."""
+    start: int
+    """Its first character in the passage's text, and (`end`) the one after its last; both 0 in the title."""
+    end: int
+    title: bool
+    continues: bool
+    """It goes on with the word before it."""
+    punctuation: bool
+    after_joint: bool
+    """It is the first after two paragraphs were joined: no answer goes across."""
+    kept_start: bool
+    """Phrases that start here are indexed; `kept_end`: that end here."""
+    kept_end: bool
+    weights: Mapping[str, float]
+    """`start_1`, `start_2`, `end_1`, `end_2`: the most that an n-gram it is part of weighs for a kept boundary."""
+    tfidf: float
+    """Its term's tf-idf weight in this passage; 0 for punctuation."""
+
+
+def tokens_of(
+    passage: Passage, block: PhraseBlock, encoder: Inspectable, tfidf: Mapping[int, float]
+) -> tuple[Token, ...]:
+    """Every token of a passage; `tfidf` is by token id."""
+    shades = {
+        weights.key_of(side, columns.n): weights.covering(weights.largest(columns), columns.n).tolist()
+        for side, columns in weights.matrices(block)
+    }
+    starts, ends = set(block.start.positions.tolist()), set(block.end.positions.tolist())
+    return tuple(
+        _token(passage, block, number, encoder.piece(token_id), starts, ends, shades, tfidf.get(token_id, 0.0))
+        for number, token_id in enumerate(block.token_ids.tolist())
+    )
+
+
+def _token(
+    passage: Passage,
+    block: PhraseBlock,
+    number: int,
+    piece: str,
+    starts: set[int],
+    ends: set[int],
+    shades: Mapping[str, Sequence[float]],
+    tfidf: float,
+) -> Token:
+    flags = int(block.flags[number])
+    start, end = (int(offset) for offset in block.offsets[number])
+    title = bool(flags & TITLE)
+    return Token(
+        number=number,
+        piece=piece,
+        text=piece if title else passage.text[start:end],
+        start=start,
+        end=end,
+        title=title,
+        continues=bool(flags & CONTINUES),
+        punctuation=bool(flags & PUNCTUATION),
+        after_joint=bool(flags & AFTER_JOINT),
+        kept_start=number in starts,
+        kept_end=number in ends,
+        weights={key: shade[number] for key, shade in shades.items()},
+        tfidf=0.0 if flags & PUNCTUATION else tfidf,
+    )
+
+
+def word_of(block: PhraseBlock, number: int) -> tuple[int, int]:
+    """The first and the last token of the word that a token is part of."""
+    goes_on = (block.flags & CONTINUES) != 0
+    first = last = number
+    while first and goes_on[first]:
+        first -= 1
+    while last + 1 < len(goes_on) and goes_on[last + 1]:
+        last += 1
+    return first, last
+
+
+def tokens_between(block: PhraseBlock, start: int, end: int) -> tuple[int, int] | None:
+    """The first and the last token, words made whole, that have characters from `start` to `end`."""
+    text = (block.flags & TITLE) == 0
+    inside = np.flatnonzero(text & (block.offsets[:, 0] < end) & (block.offsets[:, 1] > start))
+    if not len(inside):
+        return None
+    return word_of(block, int(inside[0]))[0], word_of(block, int(inside[-1]))[1]

@@ -1,0 +1,81 @@
+"""The numbers of a phrase block, read back by position and by n-gram. Only sums and maxima, nothing is scored here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..records import SIDES, PhraseBlock, Phrases, Side, SparseColumns
+
+Floats = NDArray[np.float64]
+
+
+def phrases_of(block: PhraseBlock, side: Side) -> Phrases:
+    """The kept starts or the kept ends."""
+    return block.start if side == "start" else block.end
+
+
+def matrices(block: PhraseBlock) -> Iterator[tuple[Side, SparseColumns]]:
+    """Every side with each of its n-gram sizes."""
+    return ((side, columns) for side in SIDES for columns in phrases_of(block, side).sparse)
+
+
+def key_of(side: Side, n: int) -> str:
+    """`start_1`, `end_2`: the name of one matrix."""
+    return f"{side}_{n}"
+
+
+def of_row(columns: SparseColumns, row: int) -> Floats:
+    """(tokens,) What the n-gram that begins at each position weighs for one kept boundary."""
+    own = np.flatnonzero(columns.rows == row)
+    weights = np.zeros(len(columns.indptr) - 1)
+    weights[_columns_of_entries(columns)[own]] = columns.values[own] * columns.scale
+    return weights
+
+
+def largest(columns: SparseColumns) -> Floats:
+    """(tokens,) The most that the n-gram that begins at each position weighs for any kept boundary."""
+    weights = np.zeros(len(columns.indptr) - 1)
+    np.maximum.at(weights, _columns_of_entries(columns), columns.values * columns.scale)
+    return weights
+
+
+def covering(weights: Floats, n: int) -> Floats:
+    """(tokens,) From weights by first position: the largest of the n-grams that each token is part of."""
+    spread = weights.copy()
+    for step in range(1, n):
+        np.maximum(spread[step:], weights[: len(weights) - step], out=spread[step:])
+    return spread
+
+
+def by_ngram(block: PhraseBlock, n: int, weights: Floats) -> dict[tuple[int, ...], float]:
+    """N-grams that weigh something; one that stands at several positions has the sum."""
+    found: dict[tuple[int, ...], float] = {}
+    for at in np.flatnonzero(weights).tolist():
+        ids = tuple(block.token_ids[at : at + n].tolist())
+        found[ids] = found.get(ids, 0.0) + float(weights[at])
+    return found
+
+
+def bounds(block: PhraseBlock, kept: int, columns: SparseColumns) -> dict[tuple[int, ...], float]:
+    """For each n-gram the most that it weighs, summed over its positions, for one of `kept` boundaries."""
+    sums: dict[tuple[int, ...], Floats] = {}
+    for at in np.flatnonzero(np.diff(columns.indptr)).tolist():
+        entries = slice(columns.indptr[at], columns.indptr[at + 1])
+        total = sums.setdefault(tuple(block.token_ids[at : at + columns.n].tolist()), np.zeros(kept))
+        total[columns.rows[entries]] += columns.values[entries]
+    return {ids: float(total.max()) * columns.scale for ids, total in sums.items()}
+
+
+def positions(block: PhraseBlock, ids: tuple[int, ...]) -> tuple[int, ...]:
+    """Where an n-gram stands."""
+    begins = np.ones(max(len(block.token_ids) - len(ids) + 1, 0), bool)
+    for step, piece in enumerate(ids):
+        begins &= block.token_ids[step : step + len(begins)] == piece
+    return tuple(np.flatnonzero(begins).tolist())
+
+
+def _columns_of_entries(columns: SparseColumns) -> NDArray[np.int64]:
+    return np.repeat(np.arange(len(columns.indptr) - 1), np.diff(columns.indptr))

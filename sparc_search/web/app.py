@@ -1,0 +1,122 @@
+"""The application: routes, and the layers around them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from sparc_search.errors import SparcSearchError
+from sparc_search.index import Index
+
+from . import api, ask_page, discover_page, downloads, feature_page, health, index_page, login, openapi, passage_page
+from .limits import Gate, Limits
+from .metrics import Counting, Metrics, metrics
+from .problems import Problem, problem_of
+from .rendering import STATIC
+from .replies import problem_response
+from .security import KnownHosts, NeedsToken, OwnSite, SecurityHeaders, known_hosts, wants_page
+from .state import State
+
+log = logging.getLogger(__name__)
+
+ROUTES: tuple[BaseRoute, ...] = (
+    Route("/", ask_page.page),
+    Route("/passages/{id:path}", passage_page.page),
+    Route("/features", feature_page.start),
+    Route("/features/{name:path}", feature_page.page),
+    Route("/index", index_page.page),
+    Route("/discover", discover_page.page),
+    Route("/login", login.login, methods=["GET", "POST"]),
+    Route("/api/ask", api.ask, methods=["GET", "POST"]),
+    Route("/api/question", api.question),
+    Route("/api/passages/{id:path}", api.passage),
+    Route("/api/features/{name:path}", api.feature),
+    Route("/api/index", api.index),
+    Route("/api/discover", api.discover),
+    Route("/api/discover/download.csv", downloads.as_csv),
+    Route("/api/discover/download.json", downloads.as_json),
+    Route("/api/suggest", api.suggest),
+    Route("/openapi.json", openapi.document),
+    Route("/healthz", health.healthz),
+    Route("/readyz", health.readyz),
+    Route("/metrics", metrics),
+)
+
+
+class Kept(StaticFiles):
+    """Static files. An address with a version in it changes with its file, so browsers may keep what they got."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """One file."""
+        response = await super().get_response(path, scope)
+        versioned = scope["query_string"].startswith(b"v=") and response.status_code < HTTPStatus.BAD_REQUEST
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if versioned else "no-cache"
+        return response
+
+
+def create_app(
+    index: Index,
+    *,
+    limits: Limits | None = None,
+    token: str = "",
+    host: str = "127.0.0.1",
+    allowed_hosts: Collection[str] = (),
+    with_metrics: bool = False,
+    close: bool = False,
+) -> Starlette:
+    """An application that answers from an index; with `close`, the index is closed when it ends."""
+    limits = limits or Limits()
+    gate = Gate(limits)
+    counters = Metrics(gate) if with_metrics else None
+    layers = [Middleware(SecurityHeaders), Middleware(KnownHosts, hosts=known_hosts(host, allowed_hosts))]
+    layers += [Middleware(OwnSite)]
+    layers += [Middleware(NeedsToken, token=token)] if token else []
+    layers += [Middleware(Counting, metrics=counters)] if counters else []
+
+    @asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        yield
+        if close:
+            index.close()
+
+    app = Starlette(
+        routes=[*ROUTES, Mount("/static", Kept(directory=STATIC))],
+        middleware=layers,
+        lifespan=life,
+        exception_handlers={
+            Problem: _answer,
+            SparcSearchError: _answer,
+            HTTPException: _answer_http,
+            Exception: _answer,
+        },
+    )
+    app.router.redirect_slashes = False
+    app.state.shared = State(index, limits, gate, token, counters)
+    return app
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    problem = problem_of(error)
+    if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.error("%s %s failed", request.method, request.scope.get("route"), exc_info=error)
+    return problem_response(problem, page=wants_page(request))
+
+
+async def _answer_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    status = HTTPStatus(error.status_code)
+    kind = status.name.lower()
+    remedy = "see /openapi.json for what there is" if status == HTTPStatus.NOT_FOUND else ""
+    problem = Problem(status, kind, status.phrase, remedy, headers=error.headers)
+    return problem_response(problem, page=wants_page(request))

@@ -1,0 +1,156 @@
+"""Ask: answers in their sentences, and why each has its score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sparc_search import inspection
+from sparc_search.errors import UsageError
+from sparc_search.index import Index
+from sparc_search.inspection import AnswerView, Comparison, Difference, ExplainedAnswer, QuestionView
+from sparc_search.inspection.answer import compared
+from sparc_search.interfaces import Listing
+from sparc_search.records import STRATEGIES, PartKind, ScorePart
+
+from . import charts
+from .api import ask_of
+from .excerpt import Excerpt, excerpt
+from .pages import page_response
+from .requests import Ask
+from .state import state_of
+
+ROWS = 14
+"""N-grams of a comparison that are shown one by one; the rest is summed up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An n-gram of the question: what it weighs there, in the passage (None: nothing), and in the score."""
+
+    name: str
+    question_weight: float
+    passage_weight: float | None
+    value: float
+    share: float
+    """Of the largest value among its like, in percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """The answer beside another one."""
+
+    other: ExplainedAnswer
+    comparison: Comparison
+    rows: tuple[tuple[Difference, charts.Segment], ...]
+    rest: float
+    rest_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An answer, ready to be drawn."""
+
+    answer: ExplainedAnswer
+    excerpt: Excerpt
+    bar: tuple[charts.Segment, ...]
+    starts: tuple[Match, ...]
+    ends: tuple[Match, ...]
+    terms: tuple[Match, ...]
+    versus: Versus | None
+
+
+async def page(request: Request) -> Response:
+    """`GET /`."""
+    state = state_of(request)
+    wanted = ask_of(request, strict=False)
+    if not wanted.question.strip():
+        return await page_response(request, "ask.html", lambda: _empty(state.index, wanted))
+    return await page_response(request, "ask.html", lambda: _answered(state.index, wanted))
+
+
+def _empty(index: Index, wanted: Ask) -> dict[str, Any]:
+    facts = index.store.statistics([])
+    return {**_common(index, wanted), "view": None, "passages": facts.passages, "twin": "/openapi.json"}
+
+
+def _common(index: Index, wanted: Ask) -> dict[str, Any]:
+    return {"page": "ask", "wanted": wanted, "strategies": STRATEGIES, "known": _metadata(index)}
+
+
+def _metadata(index: Index) -> Mapping[str, Sequence[tuple[str, int]]]:
+    """What one can filter by; nothing where the store cannot tell."""
+    try:
+        return inspection.discover_passages(index, Listing(size=1)).metadata
+    except UsageError:
+        return {}
+
+
+def _answered(index: Index, wanted: Ask) -> dict[str, Any]:
+    view = inspection.answer_view(
+        index,
+        wanted.question,
+        rank=wanted.rank,
+        against=wanted.against,
+        k=wanted.k,
+        strategy=wanted.strategy,
+        where=dict(wanted.where),
+    )
+    scale = charts.stacked_scale([answer.by_kind for answer in view.answers])
+    return {
+        **_common(index, wanted),
+        "view": view,
+        "shown": [_shown(view, answer, wanted, scale) for answer in view.answers[: max(wanted.k, wanted.rank)]],
+        "scale": scale,
+        "kinds": charts.GROUPS,
+        "milliseconds": 1000 * sum(view.seconds.values()),
+        "twin": wanted.twin(),
+        "title": wanted.question,
+    }
+
+
+def _shown(view: AnswerView, answer: ExplainedAnswer, wanted: Ask, scale: charts.Scale) -> Shown:
+    return Shown(
+        answer,
+        excerpt(answer.passage.text, answer.start, answer.end),
+        charts.stacked(answer.by_kind, scale),
+        matches(answer.parts, "sparse start", {row.name: row.start for row in view.question.ngrams}),
+        matches(answer.parts, "sparse end", {row.name: row.end for row in view.question.ngrams}),
+        matches(answer.parts, "lex", _terms(view.question)),
+        _versus(view, answer, wanted),
+    )
+
+
+def _terms(question: QuestionView) -> dict[str, float]:
+    return {term.name: term.weight * question.lex_weight for term in question.terms}
+
+
+def matches(parts: Sequence[ScorePart], kind: PartKind, weights: Mapping[str, float]) -> tuple[Match, ...]:
+    """Every n-gram of the question: first those that count, by what they give; then those that weigh nothing here."""
+    found = {part.name: part for part in parts if part.kind == kind}
+    most = max((part.value for part in found.values()), default=0.0) or 1.0
+    rows = [
+        Match(part.name, part.question_weight or 0.0, part.passage_weight, part.value, 100 * part.value / most)
+        for part in found.values()
+    ]
+    rest = [(name, weight) for name, weight in weights.items() if weight > 0 and name not in found]
+    rest.sort(key=lambda pair: (-pair[1], pair[0]))
+    return (*rows, *(Match(name, weight, None, 0.0, 0.0) for name, weight in rest))
+
+
+def _versus(view: AnswerView, answer: ExplainedAnswer, wanted: Ask) -> Versus | None:
+    """Beside the one that was asked for; else the first beside the second, and every other beside the first."""
+    rank = wanted.against if answer.rank == wanted.rank and wanted.against else 2 if answer.rank == 1 else 1
+    if not rank or rank > len(view.answers) or rank == answer.rank:
+        return None
+    other = view.answers[rank - 1]
+    comparison = compared(answer, other)
+    visible = [row for row in comparison.by_name if abs(row.difference) >= 0.005]
+    first, rest = visible[:ROWS], visible[ROWS:]
+    bars = charts.two_sided([row.difference for row in first])
+    shown = tuple(zip(first, bars, strict=True))
+    return Versus(other, comparison, shown, sum(row.difference for row in rest), len(rest))

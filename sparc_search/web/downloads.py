@@ -1,0 +1,107 @@
+"""Every row of a listing as a file, written while it is read: page by page, never all at once."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from sparc_search import inspection
+
+from . import requests
+from .api import discover_view
+from .replies import cut_long
+from .state import State, state_of
+
+PAGE: Final = 200
+PASSAGE_COLUMNS: Final = ("title", "text", "source", "page", "number", "id", "document_id")
+DOCUMENT_COLUMNS: Final = ("title", "source", "passages", "id")
+META: Final = "metadata."
+"""A column of this prefix is a key of the metadata."""
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+async def as_csv(request: Request) -> Response:
+    """`GET /api/discover/download.csv`: the columns of the page, or those of the parameters."""
+    state, wanted = _asked(request)
+    columns = columns_of(wanted)
+    first = await _rows(state, wanted, 0)  # before the first byte goes out, so that an error is an error
+
+    async def lines() -> AsyncIterator[str]:
+        yield _line(columns)
+        async for row in _all(state, wanted, first):
+            yield _line([cell(row, column) for column in columns])
+
+    return StreamingResponse(lines(), media_type="text/csv; charset=utf-8", headers=_named(wanted, "csv"))
+
+
+async def as_json(request: Request) -> Response:
+    """`GET /api/discover/download.json`: a list of whole rows."""
+    state, wanted = _asked(request)
+    first = await _rows(state, wanted, 0)
+
+    async def pieces() -> AsyncIterator[str]:
+        before = "["
+        async for row in _all(state, wanted, first):
+            yield before + json.dumps(row, allow_nan=False)
+            before = ",\n"
+        yield "]\n" if before != "[" else "[]\n"
+
+    return StreamingResponse(pieces(), media_type="application/json", headers=_named(wanted, "json"))
+
+
+def columns_of(wanted: requests.Discover) -> tuple[str, ...]:
+    """The columns that are shown: those that were chosen, or the usual ones."""
+    usual = ("title", "text") if wanted.of == "passages" else ("title", "source", "passages")
+    possible = PASSAGE_COLUMNS if wanted.of == "passages" else DOCUMENT_COLUMNS
+    chosen = tuple(name for name in wanted.columns if name in possible or name.startswith(META))
+    return chosen or usual
+
+
+def cell(row: Mapping[str, Any], column: str) -> str:
+    """The text of one cell."""
+    value = row["metadata"].get(column.removeprefix(META)) if column.startswith(META) else row.get(column)
+    return "" if value is None else str(value)
+
+
+def _asked(request: Request) -> tuple[State, requests.Discover]:
+    state = state_of(request)
+    return state, requests.discover_of(request.query_params, state.limits, strict=True)
+
+
+async def _rows(state: State, wanted: requests.Discover, offset: int) -> list[dict[str, Any]]:
+    page = replace(wanted, listing=replace(wanted.listing, offset=offset, size=PAGE))
+    found = await state.gate.run(lambda: inspection.to_json(discover_view(state.index, page)))
+    rows: list[dict[str, Any]] = cut_long(found[wanted.of], state.limits.string)
+    return rows
+
+
+async def _all(state: State, wanted: requests.Discover, first: list[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
+    rows, offset = first, 0
+    while rows and offset < state.limits.download:
+        for row in rows:
+            yield row
+        offset += PAGE
+        rows = await _rows(state, wanted, offset) if len(rows) == PAGE else []
+
+
+def _line(cells: Any) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer).writerow([_harmless(text) for text in cells])
+    return buffer.getvalue()
+
+
+def _harmless(text: str) -> str:
+    """A cell that a spreadsheet does not take for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _named(wanted: requests.Discover, form: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{wanted.of}.{form}"'}

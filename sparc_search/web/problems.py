@@ -1,0 +1,67 @@
+"""Errors as they leave the server: typed, with a remedy, and without a trace of its inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sparc_search import errors
+
+STATUS: Final[Mapping[type[errors.SparcSearchError], tuple[int, str]]] = {
+    errors.NotThere: (404, "not_there"),
+    errors.UsageError: (422, "usage"),
+    errors.IndexFailure: (503, "index_unavailable"),
+    errors.EngineError: (503, "engine_unavailable"),
+}
+"""What each kind of error is over HTTP; a kind that is not listed is the server's own fault."""
+
+
+class Problem(Exception):
+    """An answer that is an error: status, type, message and remedy."""
+
+    def __init__(
+        self,
+        status: int,
+        type: str,
+        message: str,
+        remedy: str = "",
+        *,
+        parameter: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.type = type
+        self.message = message
+        self.remedy = remedy
+        self.parameter = parameter
+        self.headers = dict(headers or {})
+
+    def as_json(self) -> dict[str, Any]:
+        """The body of the answer."""
+        told: dict[str, Any] = {"status": self.status, "type": self.type, "message": self.message}
+        told |= {"remedy": self.remedy} if self.remedy else {}
+        told |= {"parameter": self.parameter} if self.parameter else {}
+        return {"error": told}
+
+
+def invalid(parameter: str, message: str, remedy: str = "") -> Problem:
+    """A parameter that is not what it must be."""
+    return Problem(422, "invalid_parameter", message, remedy, parameter=parameter)
+
+
+def conflicting(parameter: str, message: str, remedy: str) -> Problem:
+    """Parameters that are right one by one but exclude each other."""
+    return Problem(409, "conflict", message, remedy, parameter=parameter)
+
+
+def problem_of(error: Exception) -> Problem:
+    """Any error as an answer; of one that was not foreseen nothing is told."""
+    if isinstance(error, Problem):
+        return error
+    for kind, (status, type) in STATUS.items():
+        if isinstance(error, kind):
+            assert isinstance(error, errors.SparcSearchError)
+            headers = {"Retry-After": "5"} if status == 503 else {}
+            return Problem(status, type, error.message, error.remedy, headers=headers)
+    return Problem(500, "internal", "something went wrong here", "the server's log has the details")

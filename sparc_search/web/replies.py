@@ -1,0 +1,38 @@
+"""Answers of the server: JSON that is strict, and errors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from .problems import Problem
+
+
+class StrictJSON(JSONResponse):
+    """JSON in ASCII: what could turn text around or hide in it is escaped, whoever prints it."""
+
+    def render(self, content: Any) -> bytes:
+        """The bytes."""
+        return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def problem_response(problem: Problem, *, page: bool) -> Response:
+    """An error as JSON, or as a page for people."""
+    if not page:
+        return StrictJSON(problem.as_json(), problem.status, problem.headers)
+    from .rendering import render
+
+    return HTMLResponse(render("error.html", problem=problem, page="error"), problem.status, problem.headers)
+
+
+def cut_long(value: Any, most: int) -> Any:
+    """The same JSON value, in which no string is longer than `most`; a longer one ends in `…`."""
+    if isinstance(value, str):
+        return value if len(value) <= most else value[: most - 1] + "…"
+    if isinstance(value, dict):
+        return {cut_long(key, most): cut_long(inner, most) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [cut_long(inner, most) for inner in value]
+    return value

@@ -1,0 +1,170 @@
+"""Who may ask: only by known Host names (against DNS rebinding), only with the token where there is one, no other site.
+
+Layers are plain ASGI, outermost first: headers, hosts, sites, token.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .problems import Problem
+from .replies import problem_response
+
+COOKIE: Final = "sparc_search_session"
+SHORTEST_TOKEN: Final = 16
+OPEN_PATHS: Final = frozenset(("/healthz", "/readyz", "/login"))
+"""What is answered without the token; static files too."""
+
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+_HOST = re.compile(r"(?:\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
+_OWN_SITE: Final = frozenset(("same-origin", "none"))
+
+
+class SecurityHeaders:
+    """Puts the headers on every answer, errors included."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+class KnownHosts:
+    """Refuses a request whose Host is not on the list: a stranger's name that points here is no name of ours."""
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+        self._app = app
+        self._hosts = frozenset(host.lower().strip("[]") for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] == "http" and not self._is_known(Headers(scope=scope).getlist("host")):
+            problem = Problem(421, "unknown_host", "this server does not answer to that name", "see --allow-host")
+            await problem_response(problem, page=False)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _is_known(self, values: list[str]) -> bool:
+        match = _HOST.fullmatch(values[0]) if len(values) == 1 else None
+        return match is not None and (match["v6"] or match["name"]).lower() in self._hosts
+
+
+class OwnSite:
+    """Refuses what another site makes a browser send, except that a link to a page may be followed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] == "http" and not self._is_ours(scope["method"], Headers(scope=scope)):
+            problem = Problem(403, "other_site", "another site may not use this server", "open it in a tab of its own")
+            await problem_response(problem, page=False)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _is_ours(self, method: str, headers: Headers) -> bool:
+        site = headers.get("sec-fetch-site")
+        if site is not None and site not in _OWN_SITE:
+            link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+            return link and method in ("GET", "HEAD")
+        origin = headers.get("origin")  # a browser too old for Sec-Fetch-Site still tells where a form comes from
+        return origin is None or origin.partition("://")[2] == headers.get("host")
+
+
+class NeedsToken:
+    """Asks for the token: `Authorization: Bearer …`, or the cookie that the login page gives for it."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or self._may_pass(Request(scope)):
+            await self._app(scope, receive, send)
+            return
+        await self._refusal(Request(scope))(scope, receive, send)
+
+    def _may_pass(self, request: Request) -> bool:
+        path = request.url.path
+        if path in OPEN_PATHS or path.startswith("/static/"):
+            return True
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and same_token(given.strip(), self._token):
+            return True
+        return same_token(request.cookies.get(COOKIE, ""), session_of(self._token))
+
+    def _refusal(self, request: Request) -> Response:
+        if wants_page(request):
+            return RedirectResponse("/login", 303)
+        problem = Problem(
+            401,
+            "no_token",
+            "this server needs its token",
+            "send it as `Authorization: Bearer …`",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+        return problem_response(problem, page=False)
+
+
+def same_token(given: str, expected: str) -> bool:
+    """Whether two secrets are equal, in a time that does not tell how nearly."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+
+
+def session_of(token: str) -> str:
+    """What the browser keeps instead of the token; a new token makes it worthless."""
+    return hmac.new(token.encode(), b"sparc-search session", hashlib.sha256).hexdigest()
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a browser asks for a page."""
+    return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server there."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def known_hosts(host: str, further: Iterable[str]) -> frozenset[str]:
+    """The names a server bound to `host` answers to; of an address that means "any" only the loopback names."""
+    names = {"localhost", "127.0.0.1", "::1", *further}
+    return frozenset(names if host in ("0.0.0.0", "::", "") else names | {host})

@@ -1,0 +1,68 @@
+"""A socket and a server: bound before anything is told, and closed only after the last answer."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from sparc_search.errors import UsageError
+
+GRACE = 30
+"""Seconds that running requests get when the server is told to stop."""
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens at an address; port 0 takes any that is free."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        opened = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise UsageError(f"there is no address {host!r}: {error.strerror}", "give another --host") from error
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((host, port))
+        opened.listen(1024)
+    except (OSError, OverflowError) as error:
+        opened.close()
+        why = getattr(error, "strerror", "") or error
+        raise UsageError(f"cannot listen at {host} port {port}: {why}", "give another --port") from error
+    return opened
+
+
+def address_of(listening: socket.socket) -> str:
+    """What to type into a browser."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def serve(app: ASGIApp, listening: socket.socket, *, grace: int = GRACE) -> None:
+    """Answer until told to stop (Ctrl-C, SIGTERM); requests that run are answered first."""
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        log_config=None,
+        access_log=False,  # addresses hold questions
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=grace,
+    )
+    with _stopped_quietly():
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _stopped_quietly() -> Iterator[None]:
+    """The server sends itself the signal again that stopped it; being told to stop is no failure."""
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: None) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)

@@ -1,0 +1,49 @@
+"""What the handlers of one application share."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+
+from sparc_search import inspection
+from sparc_search.index import Index
+from sparc_search.inspection import ingests
+
+from .limits import Gate, Limits
+
+if TYPE_CHECKING:
+    from .metrics import Metrics
+
+
+@dataclass(slots=True)
+class State:
+    """An open index, the limits, and who is inside."""
+
+    index: Index
+    limits: Limits
+    gate: Gate
+    token: str = ""
+    metrics: Metrics | None = None
+    _overview: inspection.IndexView | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def overview(self) -> inspection.IndexView:
+        """The index as a whole; looked at again when it has changed."""
+        snapshot = self.index.store.statistics([]).snapshot
+        with self._lock:
+            view = self._overview
+            if view is None or view.snapshot != snapshot:
+                view = self._overview = inspection.index_view(self.index)
+        location = getattr(self.index.store, "location", self.index.settings.index)
+        runs, rejected = tuple(ingests.ingests(location)), tuple(ingests.rejects(location))
+        return replace(view, ingests=runs, rejects=rejected)  # a run that adds nothing leaves its line too
+
+
+def state_of(request: Request) -> State:
+    """The state of the application that got a request."""
+    state = request.app.state.shared
+    assert isinstance(state, State)
+    return state

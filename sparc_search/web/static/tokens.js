@@ -1,0 +1,106 @@
+// Choosing in a passage: drag (or Shift and arrows) over words for a phrase; a plain click is a link like any other.
+import { visit } from "./swap.js";
+
+let from = null;
+let to = null;
+let dragged = false;
+
+const tokens = () => [...document.querySelectorAll("[data-tokens] .tok")];
+
+function range() {
+  const all = tokens();
+  const [a, b] = [all.indexOf(from), all.indexOf(to)].sort((x, y) => x - y);
+  return a < 0 ? [] : all.slice(a, b + 1);
+}
+
+function draw() {
+  const inside = new Set(range());
+  for (const token of tokens()) token.classList.toggle("dragging", inside.has(token));
+}
+
+function choose() {
+  const phrase = range();
+  if (!phrase.length) return;
+  const address = new URL(location.href);
+  for (const name of ["token", "phrase", "rows"]) address.searchParams.delete(name);
+  address.searchParams.set("span", `${phrase[0].dataset.from}-${phrase.at(-1).dataset.to}`);
+  visit(address.href);
+}
+
+document.addEventListener("pointerdown", (event) => {
+  const token = event.target.closest?.("[data-tokens] .tok");
+  if (!token || event.button) return;
+  if (!event.shiftKey) from = token;
+  to = token;
+  dragged = false;
+});
+
+document.addEventListener("pointermove", (event) => {
+  if (!from || !event.buttons) return;
+  const over = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-tokens] .tok");
+  if (!over || over === to) return;
+  to = over;
+  dragged = true;
+  draw();
+});
+
+document.addEventListener("pointerup", () => {
+  if (from && dragged) choose();
+});
+
+document.addEventListener("click", (event) => {
+  const token = event.target.closest?.("[data-tokens] .tok");
+  if (!token) return;
+  if (dragged) {
+    event.preventDefault();
+    event.stopPropagation();
+    dragged = false;
+  } else if (event.shiftKey) {
+    event.preventDefault();
+    from ??= document.querySelector("[data-tokens] .tok.on") ?? token;
+    to = token;
+    choose();
+  }
+}, true);
+
+document.addEventListener("dragstart", (event) => {
+  if (event.target.closest?.(".tok")) event.preventDefault();
+});
+
+// One stop for the Tab key; arrows walk through the text.
+function roving() {
+  const all = tokens();
+  const stop = all.find((token) => token === document.activeElement) ?? all.find((token) => token.classList.contains("on")) ?? all[0];
+  for (const token of all) token.tabIndex = token === stop ? 0 : -1;
+}
+
+document.addEventListener("keydown", (event) => {
+  const token = event.target.closest?.("[data-tokens] .tok");
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!token) return;
+  if (event.key === "Enter" && from && to && from !== to) {
+    event.preventDefault();
+    choose();
+  }
+  if (!step) return;
+  const all = tokens();
+  const next = all[all.indexOf(token) + step];
+  if (!next) return;
+  event.preventDefault();
+  if (event.shiftKey) {
+    from ??= token;
+    to = next;
+    draw();
+  } else {
+    from = to = next;
+    draw();
+  }
+  next.focus();
+  roving();
+});
+
+document.addEventListener("sparc:swapped", () => {
+  from = to = null;
+  roving();
+});
+roving();
