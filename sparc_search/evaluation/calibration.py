@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..records import Reply
 from ..search.confidence import Calibration, fit, rival_score
-from .open_domain import OpenQuestion
+from .questions import OpenQuestion
 
 RIGHT = 0.6
 """An answer counts as right from this F1 on: its boundaries may be off by a word."""
@@ -47,11 +47,15 @@ class Band:
 
 
 def reliability(calibration: Calibration, seen: Iterable[Observation], bands: int = 10) -> list[Band]:
-    """The calibration curve: in each band, confidence said and accuracy found."""
+    """The calibration curve of what was observed."""
+    return bands_of(((calibration.confidence(one.score, one.rival), one.right) for one in seen), bands)
+
+
+def bands_of(answers: Iterable[tuple[float, bool]], bands: int = 10) -> list[Band]:
+    """In each band, confidence said and accuracy found, from pairs of (confidence, whether it was right)."""
     found: list[list[tuple[float, bool]]] = [[] for _ in range(bands)]
-    for one in seen:
-        sure = calibration.confidence(one.score, one.rival)
-        found[min(int(sure * bands), bands - 1)].append((sure, one.right))
+    for sure, right in answers:
+        found[min(int(sure * bands), bands - 1)].append((sure, right))
     return [
         Band(
             number / bands,
@@ -63,3 +67,10 @@ def reliability(calibration: Calibration, seen: Iterable[Observation], bands: in
         for number, band in enumerate(found)
         if band
     ]
+
+
+def calibration_error(bands: Iterable[Band]) -> float:
+    """Expected calibration error: how far confidence and accuracy are apart, weighed by the answers of each band."""
+    listed = list(bands)
+    total = sum(band.answers for band in listed)
+    return sum(band.answers * abs(band.mean_confidence - band.right) for band in listed) / max(1, total)

@@ -22,6 +22,7 @@ from ..interfaces import Encoder
 from ..records import EncodedQuestion, Passage, PhraseBlock
 from ..search.scorer import score_spans
 from .answers import exact_match, f1
+from .open_domain import percent, percent_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class ClosedQuestion:
     id: str
     text: str
     answers: tuple[str, ...]
+    start: int = -1
+    """Where the first of them begins in the paragraph, if the file says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Paragraph:
 
     text: str
     questions: tuple[ClosedQuestion, ...]
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,8 @@ class ClosedRow:
     found: str
     exact_match: float
     f1: float
+    group: str = ""
+    """Questions on one paragraph share it."""
 
 
 def without_sparc(
@@ -89,7 +95,7 @@ def read_paragraphs(path: Path, sample: int = 0, seed: int = 0) -> list[Paragrap
     """Paragraphs of a SQuAD file that have answerable questions; `sample` of them by chance, or all."""
     try:
         data = json.loads(path.read_bytes())["data"]
-        paragraphs = [paragraph for article in data for paragraph in map(_paragraph, article["paragraphs"])]
+        paragraphs = [paragraph for article in data for paragraph in _paragraphs(article)]
     except OSError as error:
         raise ReaderError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
@@ -98,14 +104,26 @@ def read_paragraphs(path: Path, sample: int = 0, seed: int = 0) -> list[Paragrap
     return random.Random(seed).sample(paragraphs, sample) if 0 < sample < len(paragraphs) else paragraphs
 
 
-def _paragraph(raw: dict[str, Any]) -> Paragraph:
+def _paragraphs(article: dict[str, Any]) -> Iterator[Paragraph]:
+    title = " ".join(str(article.get("title") or "").replace("_", " ").split())
+    for raw in article["paragraphs"]:
+        yield _paragraph(raw, title)
+
+
+def _paragraph(raw: dict[str, Any], title: str) -> Paragraph:
     return Paragraph(
         raw["context"],
         tuple(
-            ClosedQuestion(str(qa["id"]), qa["question"], tuple(answer["text"] for answer in qa["answers"]))
+            ClosedQuestion(
+                str(qa["id"]),
+                qa["question"],
+                tuple(answer["text"] for answer in qa["answers"]),
+                int(qa["answers"][0].get("answer_start", -1)),
+            )
             for qa in raw["qas"]
             if qa["answers"]
         ),
+        title,
     )
 
 
@@ -115,7 +133,7 @@ def evaluate_closed(
     """Rows of each paragraph in turn."""
     for at in range(0, len(paragraphs), batch):
         some = paragraphs[at : at + batch]
-        windows = [paragraph_windows(encoder, paragraph.text) for paragraph in some]
+        windows = [paragraph_windows(encoder, paragraph) for paragraph in some]
         encoded = iter(encoder.encode_passages([passage for cut in windows for passage in cut]))
         questions = iter(
             encoder.encode_questions([question.text for paragraph in some for question in paragraph.questions])
@@ -123,19 +141,20 @@ def evaluate_closed(
         for paragraph, cut in zip(some, windows, strict=True):
             blocks = [next(encoded).block for _ in cut]
             yield [
-                row
+                replace(row, group=paragraph.questions[0].id)
                 for question in paragraph.questions
                 for row in answer_rows(question, next(questions), cut, blocks, variants)
             ]
 
 
-def paragraph_windows(encoder: Encoder, text: str) -> list[Passage]:
+def paragraph_windows(encoder: Encoder, paragraph: Paragraph) -> list[Passage]:
     """The paragraph, in consecutive windows where it is longer than the model reads."""
+    text = paragraph.text
     offsets = encoder.token_offsets(text)
     firsts = [offsets[at][0] for at in range(0, len(offsets), encoder.window)][1:]
     bounds = [0, *firsts, len(text)]
     return [
-        Passage(str(number), "", number, text[start:end], start)
+        Passage(str(number), "", number, text[start:end], start, paragraph.title)
         for number, (start, end) in enumerate(itertools.pairwise(bounds))
     ]
 
@@ -166,20 +185,21 @@ def best_answer(question: EncodedQuestion, blocks: Sequence[PhraseBlock], passag
 
 @dataclass(frozen=True, slots=True)
 class ClosedReport:
-    """EM and F1 in percent by variant, and the share of tokens the filter kept."""
+    """EM and F1 in percent by variant, and the bootstrap intervals that hold 95 %."""
 
     questions: int
     scores: dict[str, dict[str, float]]
+    intervals: dict[str, dict[str, tuple[float, float]]]
 
 
-def summarise(rows: Sequence[ClosedRow]) -> ClosedReport:
+def summarise(rows: Sequence[ClosedRow], seed: int = 0) -> ClosedReport:
     """Means over the questions."""
-    scores = {}
+    scores, intervals = {}, {}
     names = list(dict.fromkeys(row.variant for row in rows))
     for name in names:
         mine = [row for row in rows if row.variant == name]
-        scores[name] = {
-            "exact_match": round(100 * sum(row.exact_match for row in mine) / len(mine), 2),
-            "f1": round(100 * sum(row.f1 for row in mine) / len(mine), 2),
-        }
-    return ClosedReport(len(rows) // max(1, len(names)), scores)
+        groups = [row.group or row.id for row in mine]
+        measures = {"exact_match": [row.exact_match for row in mine], "f1": [row.f1 for row in mine]}
+        scores[name] = {measure: percent(sum(values), len(values)) for measure, values in measures.items()}
+        intervals[name] = {measure: percent_interval(values, groups, seed) for measure, values in measures.items()}
+    return ClosedReport(len(rows) // max(1, len(names)), scores, intervals)

@@ -1,52 +1,33 @@
-"""Open evaluation: the answer is sought in a whole index, on the path that serves `ask`.
-
-Questions come as SQuAD JSON, as JSON lines (`question`, `answer`: NQ-open, DPR and the sample corpus) or as
-CuratedTREC's tab-separated lines (id, type, question, answer as a regular expression).
-"""
+"""Open evaluation: the answer is sought in a whole index, on the path that serves `ask`."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 
-from ..errors import ReaderError
-from ..records import Reply
-from .answers import exact_match, f1
+import numpy as np
 
-CUTS = (1, 5, 10)
-"""Answers among which the right one is looked for."""
+from ..records import Answer, Reply
+from .bootstrap import interval
+from .holding import holds
+from .questions import OpenQuestion
 
+CUTS = (1, 5, 10, 20, 50)
+"""Answers (and passages) among which the right one is looked for."""
 
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """A question with its right answers, or with a regular expression that a right answer begins with."""
-
-    id: str
-    text: str
-    answers: tuple[str, ...] = ()
-    pattern: str = ""
-
-    def exact_match(self, found: str) -> float:
-        """1 if the answer is right."""
-        if self.pattern:
-            return float(bool(re.match(self.pattern, found, re.IGNORECASE | re.MULTILINE)))
-        return exact_match(found, self.answers)
-
-    def f1(self, found: str) -> float:
-        """Word overlap; with a pattern there is only right and wrong."""
-        return self.exact_match(found) if self.pattern else f1(found, self.answers)
+Ask = Callable[[str], Reply]
+"""Anything that answers a question: an index, or a baseline."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenRow:
-    """What was found for one question. `rank` counts answers from 1; 0 if none of them is right."""
+    """What was found for one question. Ranks count from 1; 0 if none is right."""
 
     id: str
     question: str
+    gold: tuple[str, ...]
     found: str
     passage_id: str
     source: str
@@ -55,100 +36,119 @@ class OpenRow:
     exact_match: float
     f1: float
     rank: int
+    """The first right answer among the answers."""
+    passage_rank: int
+    """The first passage that holds a right answer, among the passages of the answers, each counted once."""
     seconds: float
+    group: str = ""
+    """Questions on one paragraph share it."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenReport:
-    """Means over the questions, EM and F1 in percent."""
+    """Means over the questions, all but the seconds in percent. Intervals hold 95 % (bootstrap)."""
 
     questions: int
     exact_match: float
     f1: float
     answer_recall: dict[str, float]
+    passage_recall: dict[str, float]
     mean_reciprocal_rank: float
     seconds_per_question: float
+    seconds_p50: float
+    seconds_p95: float
+    intervals: dict[str, tuple[float, float]]
 
 
-def read_questions(path: Path, every: int = 1) -> list[OpenQuestion]:
-    """All questions of a file, or every n-th of them, from the first."""
-    try:
-        text = path.read_text("utf-8")
-        questions = list(_questions(path, text))
-    except OSError as error:
-        raise ReaderError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, re.error) as error:
-        raise ReaderError(f"{path} holds no questions: {error!r}", "see `sparc-search evaluate open --help`") from error
-    if not questions:
-        raise ReaderError(f"{path} holds no questions with answers")
-    return questions[::every]
+def ask_each(questions: Iterable[OpenQuestion], ask: Ask) -> Iterator[tuple[OpenQuestion, Reply]]:
+    """One question after the other, as a user asks."""
+    for question in questions:
+        yield question, ask(question.text)
 
 
-def _questions(path: Path, text: str) -> Iterator[OpenQuestion]:
-    if path.suffix == ".tsv":
-        return _from_tsv(text)
-    if path.suffix == ".jsonl":
-        return _from_lines(text)
-    return _from_squad(json.loads(text)["data"])
-
-
-def _from_squad(data: Iterable[dict[str, Any]]) -> Iterator[OpenQuestion]:
-    for article in data:
-        for paragraph in article["paragraphs"]:
-            for qa in paragraph["qas"]:
-                if qa["answers"]:
-                    yield OpenQuestion(str(qa["id"]), qa["question"], tuple(answer["text"] for answer in qa["answers"]))
-
-
-def _from_lines(text: str) -> Iterator[OpenQuestion]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            row = json.loads(line)
-            answers = row["answer"] if "answer" in row else row["answers"]
-            given = (answers,) if isinstance(answers, str) else tuple(answers)
-            yield OpenQuestion(str(row.get("id", number)), row["question"], given)
-
-
-def _from_tsv(text: str) -> Iterator[OpenQuestion]:
-    for line in text.splitlines():
-        if line.strip():
-            number, _, question, pattern = line.split("\t", 3)
-            re.compile(pattern)
-            yield OpenQuestion(number, question, pattern=pattern.strip())
+def distinct_passages(answers: Iterable[Answer]) -> list[Answer]:
+    """The best answer of each passage, in order."""
+    seen: dict[str, Answer] = {}
+    for answer in answers:
+        seen.setdefault(answer.passage.id, answer)
+    return list(seen.values())
 
 
 def judge(question: OpenQuestion, reply: Reply) -> OpenRow:
     """How a reply does on a question."""
-    right = [number for number, answer in enumerate(reply.answers, 1) if question.exact_match(answer.text)]
-    seconds = sum(reply.seconds.values())
-    rank = right[0] if right else 0
-    if not reply.answers:
-        return OpenRow(question.id, question.text, "", "", "", 0.0, None, 0.0, 0.0, 0, seconds)
-    best = reply.answers[0]
-    return OpenRow(
-        question.id,
-        question.text,
-        best.text,
-        best.passage.id,
-        best.passage.source,
-        best.score,
-        best.confidence,
-        question.exact_match(best.text),
-        question.f1(best.text),
-        rank,
-        seconds,
+    row = OpenRow(
+        id=question.id,
+        question=question.text,
+        gold=question.gold,
+        found="",
+        passage_id="",
+        source="",
+        score=0.0,
+        confidence=None,
+        exact_match=0.0,
+        f1=0.0,
+        rank=_first(bool(question.exact_match(answer.text)) for answer in reply.answers),
+        passage_rank=_first(holds(question, answer.passage.text) for answer in distinct_passages(reply.answers)),
+        seconds=sum(reply.seconds.values()),
+        group=group_of(question),
+    )
+    best = reply.best
+    if best is None:
+        return row
+    return replace(
+        row,
+        found=best.text,
+        passage_id=best.passage.id,
+        source=best.passage.source,
+        score=best.score,
+        confidence=best.confidence,
+        exact_match=question.exact_match(best.text),
+        f1=question.f1(best.text),
     )
 
 
-def summarise(rows: Sequence[OpenRow], seconds: float) -> OpenReport:
+def group_of(question: OpenQuestion) -> str:
+    """A name for the paragraph a question was asked on; the question's own id if that is not known."""
+    return hashlib.sha256(question.context.encode()).hexdigest()[:12] if question.context else question.id
+
+
+def _first(right: Iterable[bool]) -> int:
+    return next((number for number, is_right in enumerate(right, 1) if is_right), 0)
+
+
+def summarise(rows: Sequence[OpenRow], seconds: float, seed: int = 0) -> OpenReport:
     """Means; `seconds` is the wall time of the whole run."""
     count = max(1, len(rows))
-    recall = {f"@{cut}": round(100 * sum(0 < row.rank <= cut for row in rows) / count, 2) for cut in CUTS}
+    groups = [row.group or row.id for row in rows]
+    em, overlap = [row.exact_match for row in rows], [row.f1 for row in rows]
+    times = [row.seconds for row in rows] or [0.0]
     return OpenReport(
-        len(rows),
-        round(100 * sum(row.exact_match for row in rows) / count, 2),
-        round(100 * sum(row.f1 for row in rows) / count, 2),
-        recall,
-        round(sum(1 / row.rank for row in rows if row.rank) / count, 4),
-        round(seconds / count, 5),
+        questions=len(rows),
+        exact_match=percent(sum(em), count),
+        f1=percent(sum(overlap), count),
+        answer_recall=recall([row.rank for row in rows]),
+        passage_recall=recall([row.passage_rank for row in rows]),
+        mean_reciprocal_rank=round(sum(1 / row.rank for row in rows if row.rank) / count, 4),
+        seconds_per_question=round(seconds / count, 5),
+        seconds_p50=round(median(times), 5),
+        seconds_p95=round(float(np.quantile(times, 0.95)), 5),
+        intervals={
+            name: percent_interval(values, groups, seed) for name, values in (("exact_match", em), ("f1", overlap))
+        },
     )
+
+
+def recall(ranks: Sequence[int], cuts: Sequence[int] = CUTS) -> dict[str, float]:
+    """Share of questions whose first right one stands at a cut or before it, in percent."""
+    return {f"@{cut}": percent(sum(0 < rank <= cut for rank in ranks), max(1, len(ranks))) for cut in cuts}
+
+
+def percent(part: float, whole: float) -> float:
+    """With two digits."""
+    return round(100 * part / whole, 2)
+
+
+def percent_interval(values: Sequence[float], groups: Sequence[str], seed: int = 0) -> tuple[float, float]:
+    """The bootstrap interval of a mean, in percent."""
+    low, high = interval(values, groups, seed=seed)
+    return round(100 * low, 2), round(100 * high, 2)

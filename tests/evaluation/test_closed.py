@@ -11,6 +11,7 @@ from sparc_search.errors import ReaderError
 from sparc_search.evaluation.closed import (
     VARIANTS,
     ClosedRow,
+    Paragraph,
     evaluate_closed,
     paragraph_windows,
     read_paragraphs,
@@ -51,7 +52,7 @@ def test_means_in_percent() -> None:
 
 def test_a_long_paragraph_is_read_in_windows_that_share_nothing(toy_encoder: Encoder) -> None:
     text = " ".join(f"word{number}" for number in range(toy_encoder.window * 2 + 5))
-    passages = paragraph_windows(toy_encoder, text)
+    passages = paragraph_windows(toy_encoder, Paragraph(text, ()))
     assert "".join(passage.text for passage in passages) == text
     assert all(len(toy_encoder.token_offsets(passage.text)) <= toy_encoder.window for passage in passages)
     assert [passage.start for passage in passages] == [text.index(passage.text) for passage in passages]

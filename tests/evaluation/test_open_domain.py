@@ -1,73 +1,72 @@
-"""Open evaluation: the three kinds of question files, and how replies are judged."""
+"""How replies are judged, and what a run comes to."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+import time
+from collections.abc import Iterator
 
 import pytest
 
-from sparc_search.errors import ReaderError
-from sparc_search.evaluation.open_domain import OpenQuestion, judge, read_questions, summarise
+from sparc_search.evaluation.measuring import measured
+from sparc_search.evaluation.open_domain import CUTS, group_of, judge, summarise
+from sparc_search.evaluation.questions import OpenQuestion
 from sparc_search.evaluation.switched_off import SwitchedOff
 from sparc_search.interfaces import Encoder
 from sparc_search.records import Answer, Passage, Reply
 
+QUESTION = OpenQuestion("1", "q", ("right",))
 
-def reply(*texts: str) -> Reply:
-    passage = Passage("p", "d", 0, "text", source="file.md")
-    answers = tuple(Answer(text, 9.0 - rank, passage, 0, len(text), ("sparse",), ()) for rank, text in enumerate(texts))
+
+def reply(*texts: str, passages: tuple[str, ...] = ()) -> Reply:
+    """Answers, best first; `passages` are the texts they stand in (one id for each text)."""
+    found = passages or ("text",) * len(texts)
+    answers = tuple(
+        Answer(text, 9.0 - rank, Passage(f"p {where}", "d", 0, where, source="file.md"), 0, 1, ("sparse",), ())
+        for rank, (text, where) in enumerate(zip(texts, found, strict=True))
+    )
     return Reply("q", answers, "hybrid", 1, 3, {"encode": 0.25, "score": 0.5})
 
 
-def test_squad_questions(tmp_path: Path) -> None:
-    qas = [{"id": n, "question": f"q{n}", "answers": [{"text": "a", "answer_start": 0}]} for n in range(5)]
-    path = tmp_path / "dev.json"
-    path.write_text(
-        json.dumps(
-            {"data": [{"paragraphs": [{"context": "a", "qas": [*qas, {"id": 9, "question": "", "answers": []}]}]}]}
-        )
-    )
-    assert [question.text for question in read_questions(path, every=2)] == ["q0", "q2", "q4"]
-
-
-def test_question_lines(tmp_path: Path) -> None:
-    path = tmp_path / "nq.jsonl"
-    path.write_text(
-        '{"question": "who", "answer": ["Ada", "Ada L."]}\n\n{"id": "x", "question": "what", "answers": "tea"}\n'
-    )
-    assert read_questions(path) == [OpenQuestion("1", "who", ("Ada", "Ada L.")), OpenQuestion("x", "what", ("tea",))]
-
-
-def test_questions_with_patterns(tmp_path: Path) -> None:
-    path = tmp_path / "trec.tsv"
-    path.write_text("1394\ttest\tWhat country?\tU\\.?S\\.?A?|America\n")
-    [question] = read_questions(path)
-    assert question.exact_match("u.s.") == 1
-    assert question.exact_match("the USA") == 0  # the pattern stands at the beginning
-    assert question.f1("America") == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("a.json", "[1]"), ("a.jsonl", "{}"), ("a.tsv", "one\ttwo"), ("b.tsv", "1\tt\tq\t("), ("c.jsonl", "")],
-)
-def test_other_files_are_clear_errors(tmp_path: Path, name: str, content: str) -> None:
-    (tmp_path / name).write_text(content)
-    with pytest.raises(ReaderError, match="no questions"):
-        read_questions(tmp_path / name)
-
-
 def test_rank_and_means() -> None:
-    question = OpenQuestion("1", "q", ("right",))
-    rows = [judge(question, reply("wrong", "the right")), judge(question, reply("right")), judge(question, reply())]
+    rows = [judge(QUESTION, reply("wrong", "the right")), judge(QUESTION, reply("right")), judge(QUESTION, reply())]
     assert [row.rank for row in rows] == [2, 1, 0]
     assert rows[0].seconds == 0.75
+    assert rows[2].found == ""
     report = summarise(rows, seconds=3.0)
     assert report.exact_match == pytest.approx(33.33)
-    assert report.answer_recall == {"@1": 33.33, "@5": 66.67, "@10": 66.67}
+    assert report.answer_recall == {"@1": 33.33, **{f"@{cut}": 66.67 for cut in CUTS[1:]}}
     assert report.mean_reciprocal_rank == 0.5
     assert report.seconds_per_question == 1.0
+    assert report.seconds_p50 == report.seconds_p95 == 0.75
+
+
+def test_a_passage_counts_once_and_by_what_it_holds() -> None:
+    found = reply("x", "y", "z", passages=("nothing here", "nothing here", "The Right, indeed"))
+    assert judge(QUESTION, found).passage_rank == 2
+    assert judge(QUESTION, reply("x", passages=("all rights",))).passage_rank == 0
+
+
+def test_questions_on_one_paragraph_are_one_group() -> None:
+    first, second = (OpenQuestion(id, "q", ("a",), context="the same") for id in "12")
+    assert group_of(first) == group_of(second) != group_of(OpenQuestion("1", "q", context="another"))
+    assert group_of(QUESTION) == "1"
+
+
+def test_no_questions_no_crash() -> None:
+    assert summarise([], 0.0).exact_match == 0.0
+
+
+def test_only_the_asking_is_timed() -> None:
+    def replies() -> Iterator[tuple[OpenQuestion, Reply]]:
+        yield QUESTION, reply("right")
+        yield QUESTION, reply("wrong", passages=("right " * 3,))
+
+    told = []
+    run = measured(replies(), "tag", lambda: told.append(time.sleep(0.2)))
+    assert len(told) == len(run.rows) == 2
+    assert run.seconds < 0.2
+    assert [one.cause for one in run.wrong] == ["wrong span"]
+    assert len(run.trec_run) == len(run.trec_judgements) == 2
 
 
 def test_parts_switched_off(toy_encoder: Encoder) -> None:

@@ -1,0 +1,90 @@
+"""`sparc-search evaluate calibrate`: fit how sure an answer is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sparc_search.settings import Settings
+
+from .evaluate_output import page_option, write_benchmarks
+from .options import json_option, settings_options
+from .terminal import print_table, result_json, styled
+
+if TYPE_CHECKING:
+    from sparc_search.evaluation.calibration import Band
+    from sparc_search.search.confidence import Calibration
+
+_HEADERS = ("confidence", "answers", "said", "right")
+
+
+@click.command()
+@click.argument("questions", type=click.Path(path_type=Path))
+@settings_options("index", "encoder", "model", "threads")
+@click.option("--absent", type=click.Path(path_type=Path), help="Questions whose answers are not in the index.")
+@click.option("--every", default=1, show_default=True, type=click.IntRange(1), help="Ask every n-th question.")
+@click.option("--write", is_flag=True, help="Write the fit into the card of --model.")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the calibration curve (PNG).")
+@page_option
+@json_option
+def calibrate(
+    settings: Settings,
+    questions: Path,
+    absent: Path | None,
+    every: int,
+    write: bool,
+    plot: Path | None,
+    page: Path | None,
+    as_json: bool,
+) -> None:
+    """Fit how sure an answer is, on questions the model was not trained on.
+
+    QUESTIONS have their answers in the index; those of --absent do not. With --write, `ask` shows a confidence.
+    """
+    from sparc_search.evaluation.calibration import calibrate as fitted
+    from sparc_search.evaluation.calibration import calibration_error, observe, reliability
+    from sparc_search.evaluation.markdown import table
+    from sparc_search.evaluation.questions import OpenQuestion, read_questions
+    from sparc_search.index import Index
+
+    asked = read_questions(questions, every)
+    if absent:
+        asked += [OpenQuestion(question.id, question.text) for question in read_questions(absent, every)]
+    with Index.open(settings=settings) as index:
+        replies = index.ask_many((question.text for question in asked), k=50)
+        seen = [one for pair in zip(asked, replies, strict=True) if (one := observe(*pair))]
+    calibration = fitted(seen)
+    bands = reliability(calibration, seen)
+    error = round(calibration_error(bands), 4)
+    if write:
+        write_into_card(settings.model, calibration)
+    if plot:
+        from sparc_search.evaluation.plots import calibration_curve
+
+        calibration_curve(bands, plot)
+    about = f"{len(seen):,} questions of {questions.name}; expected calibration error {error:.3f}."
+    write_benchmarks(page, "calibration", "Calibration", f"{about}\n\n{table(_HEADERS, band_rows(bands))}")
+    if as_json:
+        card = calibration.as_card()
+        result_json({"confidence": card, "questions": len(seen), "calibration_error": error, "bands": bands})
+        return
+    print_table(_HEADERS, [tuple(styled(cell) for cell in row) for row in band_rows(bands)])
+
+
+def band_rows(bands: list[Band]) -> list[tuple[str, ...]]:
+    """One row for each band."""
+    return [
+        (f"{band.low:.1f}-{band.high:.1f}", str(band.answers), f"{band.mean_confidence:.2f}", f"{band.right:.2f}")
+        for band in bands
+    ]
+
+
+def write_into_card(model: str, calibration: Calibration) -> None:
+    """The fit goes where the encoder looks for it."""
+    from sparc_search.model.files import open_model, read_card, write_card
+
+    folder = open_model(model).path
+    card = {name: value for name, value in read_card(folder).items() if name != "sha256"}
+    write_card(folder, {**card, "confidence": calibration.as_card()})

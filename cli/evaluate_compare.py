@@ -1,0 +1,71 @@
+"""`sparc-search evaluate compare`: two saved runs over the same questions, and whether they really differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparc_search.errors import UsageError
+
+from .options import json_option
+from .terminal import print_table, result, result_json, styled
+
+if TYPE_CHECKING:
+    from sparc_search.evaluation.significance import Difference
+
+_HEADERS = ("measure", "first", "second", "difference", "95 % interval", "p")
+
+
+@click.command()
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@click.option("--variant", default="all parts", show_default=True, help="Of closed reports, the score to compare.")
+@click.option("--second-variant", help="… of the second report.  [default: the same]")
+@click.option("--seed", default=0, show_default=True, help="Decides what chance decides.")
+@json_option
+def compare(first: Path, second: Path, variant: str, second_variant: str | None, seed: int, as_json: bool) -> None:
+    """Compare two runs question by question.
+
+    FIRST and SECOND are reports that --save wrote. Exact match is tested by McNemar's exact test, F1 by Fisher's
+    randomisation test, both two-sided; intervals come from a paired bootstrap over paragraphs.
+    """
+    from sparc_search.evaluation.provenance import read_report
+    from sparc_search.evaluation.significance import compare as compared
+
+    rows = [rows_of(read_report(path), name) for path, name in ((first, variant), (second, second_variant or variant))]
+    found = compared(*rows, seed=seed)
+    if as_json:
+        result_json(found)
+        return
+    table = [row_of("EM", found.exact_match), row_of("F1", found.f1)]
+    print_table(_HEADERS, [tuple(styled(cell) for cell in row) for row in table])
+    result(
+        f"{found.questions:,} questions; right in the first only: {found.only_first}, second only: {found.only_second}"
+    )
+
+
+def rows_of(report: dict[str, Any], variant: str) -> list[dict[str, Any]]:
+    """The rows of a report; of a closed one those of a variant."""
+    rows: list[dict[str, Any]] = report["rows"]
+    if not rows or "variant" not in rows[0]:
+        return rows
+    known = list(dict.fromkeys(row["variant"] for row in rows))
+    if variant not in known:
+        raise UsageError(f"the report has no variant {variant!r}", f"it has: {', '.join(known)}")
+    return [row for row in rows if row["variant"] == variant]
+
+
+def row_of(name: str, found: Difference) -> tuple[str, ...]:
+    """One measure."""
+    low, high = found.interval
+    p_value = "< 0.001" if found.p_value < 0.001 else f"{found.p_value:.3f}"
+    return (
+        name,
+        f"{found.first:.1f}",
+        f"{found.second:.1f}",
+        f"{found.difference:+.1f}",
+        f"{low:+.1f} .. {high:+.1f}",
+        p_value,
+    )

@@ -1,0 +1,190 @@
+"""`sparc-search evaluate open`: answers sought in a whole index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparc_search.settings import Settings
+
+from .evaluate_output import page_option, print_open, save_option, shown_command, write_benchmarks, write_lines
+from .options import Function, json_option, settings_options
+from .terminal import note, progress, result_json, sanitise
+
+if TYPE_CHECKING:
+    from sparc_search.evaluation.measuring import Run
+    from sparc_search.evaluation.questions import OpenQuestion
+    from sparc_search.index import Index
+    from sparc_search.records import Reply
+
+_QUESTION_OPTIONS = (
+    click.option("--every", default=1, show_default=True, type=click.IntRange(1), help="Ask every n-th question."),
+    click.option(
+        "--sample", default=0, type=click.IntRange(0), help="Ask so many of these, drawn by chance; 0 asks all."
+    ),
+    click.option("--seed", default=0, show_default=True, help="Decides what chance decides."),
+    click.option("--regex", is_flag=True, help="The answers in the file are regular expressions."),
+)
+_OUTPUT_OPTIONS = (
+    save_option,
+    click.option("--rows", type=click.Path(path_type=Path), help="Write a JSON line for each question."),
+    click.option("--trec-run", type=click.Path(path_type=Path), help="Write the passages as a TREC run file."),
+    click.option("--trec-qrels", type=click.Path(path_type=Path), help="Write which of them hold an answer."),
+    click.option(
+        "--wrong",
+        type=(click.IntRange(1), click.Path(path_type=Path)),
+        metavar="N FILE",
+        help="Write N wrong answers, sorted by a guess at the cause (.tsv, else Markdown).",
+    ),
+    page_option,
+)
+
+
+def question_options(function: Function) -> Function:
+    """Which questions of the file are asked."""
+    return _decorated(function, _QUESTION_OPTIONS)
+
+
+def output_options(function: Function) -> Function:
+    """What is written of a run."""
+    return _decorated(function, _OUTPUT_OPTIONS)
+
+
+def _decorated(function: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@click.command("open")
+@click.argument("questions", type=click.Path(path_type=Path))
+@settings_options(
+    "index",
+    "engine",
+    "encoder",
+    "model",
+    "strategy",
+    "sparse_candidates",
+    "dense_candidates",
+    "lex_weight",
+    "first_stage_lex_weight",
+    "threads",
+)
+@question_options
+@click.option(
+    "--without", multiple=True, type=click.Choice(("sparc", "lex", "dense")), help="Switch a part of the score off."
+)
+@click.option("--batched", is_flag=True, help="Encode questions together: less time, but not what one user waits.")
+@click.option("--answerable", is_flag=True, help="Also count the questions whose answer stands in the index at all.")
+@output_options
+@json_option
+def open_domain(
+    settings: Settings, questions: Path, without: tuple[str, ...], batched: bool, answerable: bool, **options: Any
+) -> None:
+    """Seek each answer in a whole index (open).
+
+    QUESTIONS is a file in SQuAD's format, JSON lines with `question` and `answer` (NQ-open, DPR), CuratedTREC's .tsv
+    with regular expressions, or DPR's .tsv. Exact match, F1 and recall in percent, with 95 % intervals (bootstrap
+    over paragraphs). Each question is asked alone, so the times are those a user waits.
+    """
+    from sparc_search.evaluation.switched_off import SwitchedOff
+    from sparc_search.index import Index, open_encoder
+
+    asked = asked_of(questions, options)
+    encoder = open_encoder(settings)
+    variant = SwitchedOff(encoder, without) if without else encoder
+    with Index.open(settings=settings, encoder=variant) as index:
+        about = {
+            "system": "sparc-search",
+            "passages": index.store.statistics([]).passages,
+            "model": encoder.fingerprint,
+            "strategy": settings.strategy,
+            "without": list(without),
+            "batched": batched,
+        }
+        if answerable:
+            about["answerable"] = share_answerable(index, asked)
+        run = run_with_bar(asked, replies_of(index, asked, batched), settings.strategy)
+    conclude(run, questions, about, options)
+
+
+def asked_of(path: Path, options: dict[str, Any]) -> list[OpenQuestion]:
+    """The questions that the options choose."""
+    from sparc_search.evaluation.questions import read_questions
+
+    return read_questions(
+        path, options["every"], regex=options["regex"], sample=options["sample"], seed=options["seed"]
+    )
+
+
+def replies_of(index: Index, asked: Sequence[OpenQuestion], batched: bool) -> Iterator[tuple[OpenQuestion, Reply]]:
+    """The replies; one question before the first, because what is loaded then is no part of any answer."""
+    from sparc_search.evaluation.open_domain import CUTS, ask_each
+
+    index.ask(asked[0].text)
+    if batched:
+        return zip(asked, index.ask_many((question.text for question in asked), k=max(CUTS)), strict=True)
+    return ask_each(asked, lambda question: index.ask(question, k=max(CUTS)))
+
+
+def share_answerable(index: Index, asked: Sequence[OpenQuestion]) -> float:
+    """In percent, the questions whose answer stands somewhere in the index."""
+    from sparc_search.evaluation.corpus import passages_of
+    from sparc_search.evaluation.holding import answerable
+    from sparc_search.evaluation.open_domain import percent
+
+    found = answerable(asked, (passage.text for passage in passages_of(index.store)))
+    return percent(len(found), len(asked))
+
+
+def run_with_bar(asked: Sequence[OpenQuestion], replies: Iterator[tuple[OpenQuestion, Reply]], tag: str) -> Run:
+    """Take all replies, with a bar."""
+    from sparc_search.evaluation.measuring import measured
+
+    with progress() as bar:
+        task = bar.add_task("asking", total=len(asked))
+        return measured(replies, tag, lambda: bar.advance(task))
+
+
+def conclude(run: Run, questions: Path, about: dict[str, Any], options: dict[str, Any]) -> None:
+    """Write what was asked for, and show the means."""
+    from sparc_search.evaluation.provenance import provenance, write_report
+    from sparc_search.evaluation.runs_table import runs_table
+
+    report = {**provenance(shown_command(), questions), **run.report(options["seed"]), **about}
+    if options["save"]:
+        write_report(options["save"], {**report, "rows": run.saved_rows()})
+    write_files(run, options)
+    name = f"open-{questions.stem}-{report['passages']}"
+    write_benchmarks(
+        options["page"], name, f"{questions.name} over {report['passages']:,} passages", runs_table([report])
+    )
+    result_json(report) if options["as_json"] else print_open(report)
+
+
+def write_files(run: Run, options: dict[str, Any]) -> None:
+    """Rows, TREC files and the sheet of wrong answers."""
+    if options["rows"]:
+        write_lines(options["rows"], [json.dumps(row, ensure_ascii=False) for row in run.saved_rows()])
+    if options["trec_run"]:
+        write_lines(options["trec_run"], run.trec_run)
+    if options["trec_qrels"]:
+        write_lines(options["trec_qrels"], run.trec_judgements)
+    if options["wrong"]:
+        size, path = options["wrong"]
+        write_sheet(run, size, path, options["seed"])
+
+
+def write_sheet(run: Run, size: int, path: Path, seed: int) -> None:
+    """The sheet of wrong answers; how many of each cause goes to stderr."""
+    from sparc_search.evaluation.wrong_answers import as_markdown, as_tsv, counts, sheet
+
+    chosen = sheet(run.wrong, size, seed)
+    text = as_tsv(chosen) if path.suffix == ".tsv" else as_markdown(chosen)
+    path.write_text(sanitise(text, lines=True), "utf-8")
+    shares = ", ".join(f"{cause} {count}" for cause, count in counts(chosen).items())
+    note(f"{len(chosen)} of {len(run.wrong)} wrong answers are in {path}: {shares or 'none'}")

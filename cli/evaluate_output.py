@@ -1,0 +1,104 @@
+"""What the evaluate commands share: how a run is named, shown and put on the page of benchmarks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from .terminal import note, print_table, result, styled
+
+page_option = click.option(
+    "--write-benchmarks",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="PAGE",
+    help="Write the result into its section of this Markdown page.",
+)
+save_option = click.option(
+    "--save", type=click.Path(path_type=Path), help="Write the report and a row for each question as JSON."
+)
+
+
+def shown_command() -> str:
+    """The command as it was called, folders left out: they are of one machine."""
+    context = click.get_current_context()
+    return " ".join([context.command_path, *(word for param in _in_order(context) for word in _words(context, param))])
+
+
+def _in_order(context: click.Context) -> list[click.Parameter]:
+    given = [p for p in context.command.params if _source(context, p) is ParameterSource.COMMANDLINE]
+    return sorted(given, key=lambda param: isinstance(param, click.Option))
+
+
+def _source(context: click.Context, param: click.Parameter) -> ParameterSource | None:
+    return context.get_parameter_source(param.name or "")
+
+
+def _words(context: click.Context, param: click.Parameter) -> Iterator[str]:
+    value = context.params[param.name or ""]
+    if not isinstance(param, click.Option):
+        yield from map(_word, value if isinstance(value, tuple) else (value,))
+    elif param.is_flag:
+        yield param.opts[0] if value or not param.secondary_opts else param.secondary_opts[0]
+    else:
+        for one in value if param.multiple else (value,):
+            yield param.opts[0]
+            yield from map(_word, one if isinstance(one, tuple) else (one,))
+
+
+def _word(value: object) -> str:
+    text = str(value)
+    named = Path(text).name if isinstance(value, Path) or "/" in text else text
+    return f'"{named}"' if " " in named else named
+
+
+def print_open(about: Mapping[str, Any]) -> None:
+    """A table for people."""
+    intervals = about["intervals"]
+    rows = [
+        ("EM", in_percent(about["exact_match"], intervals.get("exact_match"))),
+        ("F1", in_percent(about["f1"], intervals.get("f1"))),
+        *((f"right among {cut[1:]}", in_percent(share)) for cut, share in (about["answer_recall"] or {}).items()),
+        *((f"passage among {cut[1:]}", in_percent(share)) for cut, share in about["passage_recall"].items()),
+        ("MRR", "-" if about["mean_reciprocal_rank"] is None else f"{about['mean_reciprocal_rank']:.3f}"),
+        ("ms a question, mean", f"{1000 * about['seconds_per_question']:.1f}"),
+        ("ms a question, p50", f"{1000 * about['seconds_p50']:.1f}"),
+        ("ms a question, p95", f"{1000 * about['seconds_p95']:.1f}"),
+    ]
+    if about.get("answerable") is not None:
+        rows.append(("answer stands in the corpus", in_percent(about["answerable"])))
+    print_table(("measure", ""), [(styled(name), styled(value)) for name, value in rows])
+    result(f"{about['questions']:,} questions, {about['passages']:,} passages")
+
+
+def in_percent(value: float | None, interval: tuple[float, float] | None = None) -> str:
+    """`61.3 (59.0-63.6)`, or a dash for what does not apply."""
+    if value is None:
+        return "-"
+    return f"{value:.1f} ({interval[0]:.1f}-{interval[1]:.1f})" if interval else f"{value:.1f}"
+
+
+def write_lines(path: Path, lines: list[str]) -> None:
+    """Lines as a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+def write_benchmarks(page: Path | None, name: str, title: str, body: str) -> None:
+    """The result as a section of the page, if there is one."""
+    if page is None:
+        return
+    from sparc_search.evaluation.page import write_section
+
+    write_section(name, title, shown_command(), body, page)
+    note(f"wrote the section {title!r} of {page}")
+
+
+def linked(path: Path, page: Path | None) -> str:
+    """The path of a picture as the page links it."""
+    return Path(os.path.relpath(path, page.parent if page else None)).as_posix()

@@ -1,0 +1,87 @@
+"""`sparc-search evaluate tables`: the shape of the paper's tables, with our models and corpora, by one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sparc_search.settings import Settings
+
+from .evaluate_measurements import Tables
+from .evaluate_output import linked, page_option, write_benchmarks
+from .evaluate_report import draw
+from .options import json_option, settings_options
+from .terminal import result, result_json
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@click.option("--squad", required=True, type=click.Path(path_type=Path), help="SQuAD's development set.")
+@click.option(
+    "--corpus",
+    multiple=True,
+    required=True,
+    type=click.Path(path_type=Path),
+    help="What the answers are sought in. Repeatable.",
+)
+@click.option("--trec", type=click.Path(path_type=Path), help="CuratedTREC's test set (.tsv).")
+@settings_options("engine", "encoder", "model", "threads")
+@click.option("--pair-model", type=_FOLDER, help="A model with SPARC, trained by the recipe of the next two.")
+@click.option("--dense-only-model", type=_FOLDER, help='A model trained without SPARC (`train --ngrams ""`).')
+@click.option("--trigram-model", type=_FOLDER, help="A model trained with trigrams (`train --ngrams 1,2,3`).")
+@click.option("--reader", type=_FOLDER, help="A reader (`evaluate train-reader`), for retrieve-and-read.")
+@click.option(
+    "--read", default=30, show_default=True, type=click.IntRange(1), help="Passages the reader reads for a question."
+)
+@click.option(
+    "--reader-sample",
+    default=300,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Questions the reader is asked, by chance (it is slow); 0 asks all.",
+)
+@click.option(
+    "--every",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Ask every n-th question of --squad in the open runs.",
+)
+@click.option(
+    "--sample",
+    default=0,
+    type=click.IntRange(0),
+    help="Ask so many of these, and as many paragraphs of the closed runs; 0 takes all.",
+)
+@click.option("--seed", default=0, show_default=True, help="Decides what chance decides.")
+@click.option("--index", "ready", type=_FOLDER, help="An index of the corpus by --model that is there already.")
+@click.option(
+    "--work",
+    type=_FOLDER,
+    default=Path(".sparc-search/tables"),
+    show_default=True,
+    help="Folder for indexes and what was measured; a stopped run goes on there.",
+)
+@click.option("--plots", type=_FOLDER, help="Folder for the plots (PNG).")
+@page_option
+@json_option
+def tables(settings: Settings, plots: Path | None, page: Path | None, as_json: bool, **options: Any) -> None:
+    """Measure what the paper's tables 1, 2, 3 and 5 show, each beside the paper's own numbers.
+
+    Whatever is not given (a reader, a model trained without SPARC …) is marked as not measured. Every run is kept in
+    --work, with a row for each question: `evaluate compare` and `evaluate report` take these files.
+    """
+    from sparc_search.evaluation.comparisons import comparison_table
+    from sparc_search.evaluation.tables import page as tables_page
+
+    work = Tables(settings, options)
+    measured = work.measure_all()
+    body = tables_page(measured, work.about(measured))
+    body += f"\n\n### Paired comparisons\n\n{comparison_table(measured)}"
+    drawn = draw([run for name, run in measured.items() if "passage_recall" in run], plots, "tables") if plots else []
+    result_json({name: {**run, "rows": None} for name, run in measured.items()}) if as_json else result(body)
+    pictures = "".join(f"\n\n![{path.stem}]({linked(path, page)})" for path in drawn if "calibration" not in path.stem)
+    write_benchmarks(page, "tables", "The paper's tables", body + pictures)

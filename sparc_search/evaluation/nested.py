@@ -1,0 +1,60 @@
+"""Corpora of growing size, each holding the one before: for figures against the size of a corpus.
+
+The paragraphs with the answers are in the smallest one, so every size is asked the same questions, and only the
+number of distractors grows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from ..errors import UsageError
+from .questions import OpenQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph with its title."""
+
+    title: str
+    text: str
+
+
+def nested(gold: Sequence[Text], others: Iterable[Text], sizes: Sequence[int]) -> Iterator[list[Text]]:
+    """What each size adds to the one before; the last ones are missing if there are not enough paragraphs."""
+    if len(gold) > sizes[0]:
+        raise UsageError(
+            f"{len(gold)} paragraphs hold the answers, more than the smallest corpus of {sizes[0]}",
+            "ask fewer questions, or begin with a larger size",
+        )
+    seen: set[str] = set()
+    stream = _once([*gold], others, seen)
+    before = 0
+    for size in sizes:
+        part = list(islice(stream, size - before))
+        if not part:
+            return
+        yield part
+        before = size
+
+
+def _once(gold: list[Text], others: Iterable[Text], seen: set[str]) -> Iterator[Text]:
+    for source in (gold, others):
+        for text in source:
+            if text.text not in seen:
+                seen.add(text.text)
+                yield text
+
+
+def gold_of(questions: Iterable[OpenQuestion]) -> list[Text]:
+    """The paragraphs the questions were asked on, each once."""
+    return [Text("", context) for context in dict.fromkeys(question.context for question in questions) if context]
+
+
+def as_lines(part: Iterable[Text], name: str) -> Iterator[str]:
+    """JSON lines that `ingest` reads; every paragraph is a document of its own."""
+    for number, text in enumerate(part):
+        yield json.dumps({"id": f"{name}-{number}", "title": text.title, "text": text.text}, ensure_ascii=False)
