@@ -63,6 +63,7 @@ def one_pair_a_row(batch: Batch) -> Batch:
     return Batch(
         batch.passage_ids[rows],
         batch.passage_mask[rows],
+        batch.answer_words[rows],
         batch.question_ids,
         batch.question_mask,
         torch.arange(len(rows)),

@@ -19,14 +19,14 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 PROGRAM: Final = Path(sys.executable).parent / "sparc-search"
 
 QUESTIONS: Final = (
-    "How high is the higher of the two tops of Mount Elbrus?",
+    "How high is the western summit of Mount Elbrus?",
     "In what year was the eastern peak of Elbrus first reached?",
     "Who led the British party that first climbed the western top of Elbrus?",
     "From whom did Lesseps get the concession for the Suez Canal?",
     "Who invented the saxophone?",
 )
 NEXT: Final = (
-    ("ask", 'ask "How deep is Lake Baikal?" --index INDEX --explain', "why this answer: every part of its score"),
+    ("ask", 'ask "When was the Suez Canal opened?" --index INDEX --explain', "why: every part of the score"),
     ("ask", "ask --index INDEX", "a prompt, to ask one question after the other"),
     ("ingest", "ingest PATH", "read your own files into .sparc-search/index"),
     ("plugins", "plugins", "the formats, encoders and stores there are"),

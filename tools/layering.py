@@ -19,11 +19,13 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 # Lowest first. Rooms on one line do not import each other.
 LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("records", "errors"),
+    ("block_batch",),
     ("mappings", "settings", "ngrams", "interfaces"),
     ("plugins",),
-    ("model", "stores", "search scoring"),
+    ("model", "stores", "servers", "search scoring"),
     ("search",),
     ("index",),
+    ("inspection",),
     ("evaluation",),
     ("training",),
     ("web",),
@@ -31,15 +33,17 @@ LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("cli",),
 )
 # The scorer knows nothing of who proposed a passage: within `search` it is a room of its own, below the rest.
-APART: Final = {"search.scorer": "search scoring", "search.lexical": "search scoring"}
+APART: Final = {
+    f"search.{name}": "search scoring" for name in ("scorer", "lexical", "grid", "legal_spans", "question_grams")
+}
 LEVEL: Final = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
 # Who may import what is large or belongs to one kind of work.
 LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "torch": ("model", "training", "cli.doctor", "cli.train"),
-    "transformers": ("model", "training", "cli.train"),
+    "torch": ("model", "training", "evaluation.reader_training", "cli.doctor", "cli.train"),
+    "transformers": ("model", "training", "evaluation.reader_training", "cli.train"),
     "onnx": ("model",),
-    "onnxruntime": ("model",),
+    "onnxruntime": ("model", "evaluation.reader"),
     "tokenizers": ("model",),
     "safetensors": ("model", "training"),
     "faiss": ("stores", "training"),
@@ -49,6 +53,7 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
     "starlette": ("web",),
     "uvicorn": ("web", "cli"),
     "jinja2": ("web",),
+    "prometheus_client": ("web",),
     "click": ("cli",),
     "rich": ("cli",),
     "prompt_toolkit": ("cli",),
@@ -56,7 +61,6 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
     "selectolax": ("loaders",),
     "docx": ("loaders",),
     "pyarrow": ("loaders",),
-    "mwxml": ("loaders",),
     "mwparserfromhell": ("loaders",),
     "matplotlib": ("evaluation", "training"),
     "bm25s": ("evaluation",),
