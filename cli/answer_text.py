@@ -33,6 +33,8 @@ def show_reply(reply: Reply, *, minimum: float = 0.0, explained: bool = False, a
         console.print(styled(f"No answer that is sure enough ({sure}). The best guess:", "yellow"))
     for answers in _by_document(reply.answers[:1] if is_guess(reply, minimum) else reply.answers):
         _show_document(console, answers, explained)
+    for what in reply.degraded:
+        console.print(styled(f"Answers may be missing: {what}", "red"))
     console.print(styled(took(reply), "dim"))
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from sparc_search import plugins
-from sparc_search.errors import ModelNotFound, SparcSearchError
+from sparc_search.errors import IndexNotFound, ModelNotFound, SparcSearchError
 from sparc_search.settings import Settings
 
 from .options import json_option, settings_options
@@ -135,15 +135,18 @@ def _model_files(model: str) -> Check:
 
 
 def _index(settings: Settings, fingerprint: str) -> Check:
-    if not settings.index.exists():
-        return Check("index", "note", f"none at {settings.index}", "sparc-search ingest PATH makes one")
+    from sparc_search.index import open_store
+
     try:
-        store = plugins.load("stores", settings.engine)(settings.index, fingerprint, writable=False)
-        with closing(store):
+        with closing(open_store(settings, fingerprint, writable=False)) as store:
             count = store.statistics([]).passages
+    except IndexNotFound as error:
+        wrong = settings.engine == "local" and settings.index.exists()  # something else is there
+        return Check("index", "problem" if wrong else "note", error.message, error.remedy)
     except SparcSearchError as error:
         return Check("index", "problem", error.message, error.remedy)
-    return Check("index", "ok", f"{settings.index}: {count} passages, opened by {settings.engine}")
+    where = settings.index if settings.engine == "local" else f"{settings.index_name} at {settings.url}"
+    return Check("index", "ok", f"{where}: {count} passages, opened by {settings.engine}")
 
 
 def _disk(index: Path) -> Check:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparc_search import plugins
 from sparc_search.errors import IndexFailure, UsageError
 from sparc_search.interfaces import (
     CheckReport,
@@ -20,6 +19,7 @@ from sparc_search.interfaces import (
     Matching,
     Problem,
     Rebuildable,
+    Reversible,
     Store,
     Verifiable,
 )
@@ -40,7 +40,9 @@ def index() -> None:
 @contextmanager
 def _opened(settings: Settings, *, writable: bool) -> Iterator[Store]:
     """The store, whichever encoder it was made with."""
-    with closing(plugins.load("stores", settings.engine)(settings.index, "", writable=writable)) as store:
+    from sparc_search.index import open_store
+
+    with closing(open_store(settings, "", writable=writable)) as store:
         yield store
 
 
@@ -231,11 +233,12 @@ def import_(settings: Settings, file: str, as_json: bool) -> None:
     An export with phrase blocks is taken over as it is, and makes an index for the model it was encoded with. Any
     other is encoded with the model of this run. Documents that are there already and have not changed are left alone.
     """
+    from sparc_search.index import store_opener
     from sparc_search.stores.exchange import read_header, read_line
 
     from .index_documents import encode_and_move, lines_from, move_encoded
 
-    opener = plugins.load("stores", settings.engine)
+    opener = store_opener(settings)
     with closing(lines_from(file)) as lines:
         header = read_header(next(lines, ""))
         documents = (read_line(line, header, number) for number, line in enumerate(lines, 2) if line.strip())
@@ -276,6 +279,24 @@ def reencode(settings: Settings, as_json: bool) -> None:
             documents = (one.document for one in store.documents())
             moved = _followed("encoding", encode_and_move(documents, encoder, new))
     _show_moved(moved, as_json)
+
+
+@index.command()
+@settings_options("index", "engine")
+@json_option
+def rollback(settings: Settings, as_json: bool) -> None:
+    """Serve the version before the last rebuild again, in one step.
+
+    Doing it twice leads back to where it began. Only an engine that keeps the version before can do this.
+    """
+    with _opened(settings, writable=True) as store:
+        if not isinstance(store, Reversible):
+            raise _cannot(settings, "go back to a version before")
+        version = store.rollback()
+    if as_json:
+        result_json({"version": version})
+    else:
+        result(f"serving {version}")
 
 
 def _followed(name: str, steps: Iterator[Moved]) -> Moved | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -43,6 +43,7 @@ _SHOWN_REJECTS = 5
 @click.option("--corpus", default="", metavar="NAME", help="Put NAME/ before every id, and NAME in the metadata.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; count, and show the first passages.")
 @click.option("--sync", is_flag=True, help="Delete documents from these paths that are no longer there.")
+@click.option("--rebuild", is_flag=True, help="Build the index anew from these paths; the old one serves until then.")
 @click.option("--rejects", type=click.Path(path_type=Path), help="Reject file.  [default: beside the index]")
 @click.option("--retry-rejects", is_flag=True, help="Read again what the reject file names, and nothing else.")
 @click.option("--max-rejects", type=click.IntRange(0), help="Stop when more are rejected.  [default: no limit]")
@@ -68,8 +69,20 @@ def ingest(settings: Settings, **arguments: Any) -> int:
     rejects_path = arguments["rejects"] or settings.index.with_name(settings.index.name + ".rejects.jsonl")
     plan = _plan(arguments, rejects_path)  # before the model is loaded: a wrong path should not take seconds
     encoder = open_encoder(settings)
-    with _store(settings, encoder, plan.dry_run) as store:
-        return _run(plan, encoder, store, RejectFile(rejects_path), retrying=arguments["retry_rejects"])
+    with _store(settings, encoder, plan.dry_run, rebuild=arguments["rebuild"]) as store:
+        summary, kept = _run(plan, encoder, store, RejectFile(rejects_path), retrying=arguments["retry_rejects"])
+        if not plan.dry_run:
+            _remember(settings, summary, arguments["path"])
+        # Inside: a rebuild that was interrupted must not take the old index's place.
+        return _conclude(summary, kept, nothing_is_fine=arguments["retry_rejects"])
+
+
+def _remember(settings: Settings, summary: Summary, paths: Sequence[str]) -> None:
+    """A line in the history of the index."""
+    from sparc_search.inspection.ingests import note_ingest
+
+    names = ("read", "indexed", "unchanged", "rejected", "skipped", "deleted", "passages", "stopped")
+    note_ingest(settings.index, {name: getattr(summary, name) for name in names}, [str(path) for path in paths])
 
 
 def _plan(arguments: dict[str, Any], rejects_path: Path) -> Plan:
@@ -80,8 +93,12 @@ def _plan(arguments: dict[str, Any], rejects_path: Path) -> Plan:
     from sparc_search.loaders.walk import roots
 
     retry = arguments["retry_rejects"]
-    if retry and (arguments["path"] or arguments["sync"]):
-        raise UsageError("--retry-rejects reads what was rejected, and nothing else", "leave out PATH and --sync")
+    if retry and (arguments["path"] or arguments["sync"] or arguments["rebuild"]):
+        raise UsageError(
+            "--retry-rejects reads what was rejected, and nothing else", "leave out PATH, --sync and --rebuild"
+        )
+    if arguments["rebuild"] and arguments["dry_run"]:
+        raise UsageError("--rebuild and --dry-run exclude each other", "leave out one of them")
     if arguments["format_"]:
         plugins.load("readers", arguments["format_"])  # an unknown name is said now
     named = {name: arguments[name.replace("-", "_")] for name in ("id-field", "text-field", "title-field")}
@@ -101,13 +118,16 @@ def _plan(arguments: dict[str, Any], rejects_path: Path) -> Plan:
 
 
 @contextmanager
-def _store(settings: Settings, encoder: Encoder, dry_run: bool) -> Iterator[Store | None]:
+def _store(settings: Settings, encoder: Encoder, dry_run: bool, *, rebuild: bool) -> Iterator[Store | None]:
     """The store, open for writing; for a dry run only for reading, and none at all if there is none yet."""
-    from sparc_search import plugins
+    from sparc_search.index import open_store
 
-    opener = plugins.load("stores", settings.engine)
+    if rebuild:
+        with _rebuilding(settings, encoder) as new:
+            yield new
+        return
     try:
-        store = opener(settings.index, encoder.fingerprint, writable=not dry_run)
+        store = open_store(settings, encoder.fingerprint, writable=not dry_run)
     except IndexNotFound:
         if not dry_run:
             raise
@@ -117,7 +137,34 @@ def _store(settings: Settings, encoder: Encoder, dry_run: bool) -> Iterator[Stor
         yield store
 
 
-def _run(plan: Plan, encoder: Encoder, store: Store | None, rejects: RejectFile, retrying: bool) -> int:
+@contextmanager
+def _rebuilding(settings: Settings, encoder: Encoder) -> Iterator[Store]:
+    """The store to come: it takes the old one's place when all is done, and not if anything goes wrong."""
+    from sparc_search.index import open_store, store_opener
+    from sparc_search.interfaces import Rebuildable, RebuildOpener
+
+    opener = store_opener(settings)
+    if isinstance(opener, RebuildOpener):
+        with opener.rebuild(settings.index, encoder.fingerprint) as new:
+            yield new
+        return
+    try:
+        store = open_store(settings, "", writable=True)
+    except IndexNotFound:  # nothing to replace
+        with closing(open_store(settings, encoder.fingerprint, writable=True)) as new:
+            yield new
+        return
+    with closing(store):
+        if not isinstance(store, Rebuildable):
+            raise UsageError(f"the store {settings.engine!r} cannot be made anew", "use another --engine")
+        with store.rebuilding(encoder.fingerprint) as new:
+            yield new
+
+
+def _run(
+    plan: Plan, encoder: Encoder, store: Store | None, rejects: RejectFile, retrying: bool
+) -> tuple[Summary, Path | None]:
+    """The account of the run, and the reject file if there is one."""
     from sparc_search.loaders.pipeline import ingest as run_plan
 
     from .ingest_progress import Bar
@@ -133,7 +180,7 @@ def _run(plan: Plan, encoder: Encoder, store: Store | None, rejects: RejectFile,
         kept: Path | None = rejects.path
     else:
         kept = None if plan.dry_run else rejects.finish()
-    return _conclude(summary, kept)
+    return summary, kept
 
 
 def _follow(events: Iterator[Event], bar: Bar, rejects: RejectFile | None, stop: threading.Event) -> Summary:
@@ -182,7 +229,7 @@ def _stop_on_signals() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _conclude(summary: Summary, rejects: Path | None) -> int:
+def _conclude(summary: Summary, rejects: Path | None, nothing_is_fine: bool) -> int:
     """Print the summary; the exit code, or the error that it comes to."""
     shown = {field.name: getattr(summary, field.name) for field in fields(summary)}
     if not summary.dry_run:
@@ -196,7 +243,7 @@ def _conclude(summary: Summary, rejects: Path | None) -> int:
         )
     if summary.stopped:
         raise SparcSearchError(f"stopped after {summary.rejected:,} rejects", f"{where}; correct them and run it again")
-    if summary.read == summary.skipped:
+    if summary.read == summary.skipped and not summary.deleted and not nothing_is_fine:
         raise ReaderError(f"nothing to index: {_most(summary)}", "name other paths, or a --format")
     return 3 if summary.rejected else 0
 

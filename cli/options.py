@@ -20,6 +20,9 @@ from sparc_search.settings import SPECS, Settings, flag_name, load
 
 Function = Callable[..., Any]
 
+TOGETHER = {"engine": ("engine", "url", "index_name")}
+"""Settings of which one makes no sense without the others: who takes the first takes all."""
+
 json_option: Callable[[Function], Function] = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON."
 )
@@ -27,6 +30,7 @@ json_option: Callable[[Function], Function] = click.option(
 
 def settings_options(*keys: str) -> Callable[[Function], Function]:
     """Add the options of these settings; the command gets all settings as `settings`, its first argument."""
+    keys = tuple(key for named in keys for key in TOGETHER.get(named, (named,)))
 
     def decorate(function: Function) -> Function:
         def command(**arguments: Any) -> Any:

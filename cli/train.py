@@ -54,6 +54,13 @@ if TYPE_CHECKING:
 @click.option("--questions", default=6, show_default=True, help="Most questions of a passage in a batch.")
 @click.option("--accumulate", default=1, show_default=True, help="Batches in an optimiser step.")
 @click.option("--max-tokens", default=320, show_default=True, help="Word pieces of a passage in training.")
+@click.option(
+    "--title-tokens",
+    default=24,
+    show_default=True,
+    help="Word pieces of a title that are read before its passage; 0: titles are not read.",
+)
+@click.option("--titles", default=0.75, show_default=True, help="Share of the passages shown with their title.")
 @click.option("--dense-size", default=128, show_default=True, help="Width of start and end vectors.")
 @click.option("--sparse-size", default=64, show_default=True, help="Width of the sparse heads.")
 @click.option(
@@ -167,7 +174,12 @@ def shape_of(options: dict[str, Any]) -> dict[str, Any]:
         sizes = tuple(int(n) for n in options["ngrams"].split(",") if n.strip())
     except ValueError as error:
         raise UsageError(f"--ngrams takes sizes such as 1,2, not {options['ngrams']!r}") from error
-    return {"dense_size": options["dense_size"], "sparse_size": options["sparse_size"], "ngrams": sizes}
+    return {
+        "dense_size": options["dense_size"],
+        "sparse_size": options["sparse_size"],
+        "title_window": options["title_tokens"],
+        "ngrams": sizes,
+    }
 
 
 def read_data(
@@ -180,8 +192,8 @@ def read_data(
     if len(weights) != len(data):
         raise UsageError(f"{len(data)} files but {len(weights)} --weight", "give --weight once for each file, or never")
     files = [read_squad(path, weight) for path, weight in zip(data, weights, strict=True)]
-    question_window = model.config.question_window
-    passages = passages_of(files, model.pieces, options["max_tokens"], question_window)
+    config = model.config
+    passages = passages_of(files, model.pieces, options["max_tokens"], config.question_window, config.title_window)
     kept, held_out = hold_out(passages, article_titles(files[0]), options["hold_out"], options["seed"])
     asked = sum(len(passage.questions) for passage in kept)
     note(f"{len(kept):,} passages with {asked:,} questions; held out: {len(held_out):,} passages")
@@ -200,7 +212,8 @@ def training_settings(options: dict[str, Any], passages: list[TrainingPassage]) 
         raise UsageError("--steps and --epochs exclude each other")
     per_epoch = sum(passage.weight for passage in passages) / options["passages"] / options["accumulate"]
     steps = options["steps"] or max(1, round((options["epochs"] or 3) * per_epoch))
-    names = "rate head_rate warm_up cool_down accumulate average seed evaluate_every checkpoint_every patience threads"
+    names = "rate head_rate warm_up cool_down accumulate average seed titles "
+    names += "evaluate_every checkpoint_every patience threads"
     return TrainingSettings(
         steps=steps,
         batch=BatchShape(options["passages"], questions_per_passage=options["questions"]),

@@ -3,6 +3,7 @@
     SparcSearchError            exit code 1
     ├── UsageError              exit code 2   the call itself is wrong
     ├── ConfigError             exit code 2   a setting is unknown or has a wrong value
+    ├── NotThere                              what was asked for by name is not in the index
     ├── PluginError                           a plugin is unknown or does not load
     ├── MissingExtra                          an optional dependency is not installed
     ├── ReaderError                           a source cannot be read at all
@@ -17,6 +18,7 @@
     │   ├── ModelNotFound                     there are none
     │   └── ModelDamaged                      a wrong key, shape or hash
     ├── EngineError                           a search server failed or cannot be reached
+    │   └── ServerError                       a local server cannot be fetched, started or stopped
     └── Interrupted             exit code 130 stopped by Ctrl-C
 
 Each carries a message (what is wrong) and a remedy (what to do about it). Only the command line turns them into
@@ -52,6 +54,10 @@ class ConfigError(SparcSearchError):
     """A setting is unknown or has a wrong value."""
 
     exit_code = 2
+
+
+class NotThere(SparcSearchError):
+    """What was asked for by name is not there: a passage, a phrase of it, an answer of that rank."""
 
 
 class PluginError(SparcSearchError):
@@ -116,6 +122,10 @@ class ModelDamaged(ModelError):
 
 class EngineError(SparcSearchError):
     """A search server failed or cannot be reached."""
+
+
+class ServerError(EngineError):
+    """A local server cannot be fetched, started or stopped."""
 
 
 class Interrupted(SparcSearchError):

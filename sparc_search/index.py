@@ -19,7 +19,7 @@ from typing import Any
 
 from . import plugins
 from .errors import UsageError
-from .interfaces import DenseSearch, DenseStore, Encoder, Store, VectorSource
+from .interfaces import Configurable, DenseSearch, DenseStore, Encoder, Store, StoreOpener, VectorSource
 from .records import STRATEGIES, Reply, Strategy
 from .search import confidence
 from .search.coordinator import Coordinator, SearchOptions
@@ -52,7 +52,7 @@ class Index:
         settings = settings or load()
         location = Path(path) if path is not None else settings.index
         encoder = encoder or open_encoder(settings)
-        store = plugins.load("stores", settings.engine)(location, encoder.fingerprint, writable=False)
+        store = open_store(replace(settings, index=location), encoder.fingerprint, writable=False)
         try:
             return cls(store, encoder, _open_dense(store, location, settings), settings)
         except BaseException:
@@ -135,9 +135,23 @@ def open_encoder(settings: Settings) -> Encoder:
     return opened
 
 
+def open_store(settings: Settings, encoder: str, *, writable: bool) -> Store:
+    """The store that the settings name, for an encoder's fingerprint; an empty one opens whatever is there."""
+    return store_opener(settings)(settings.index, encoder, writable=writable)
+
+
+def store_opener(settings: Settings) -> StoreOpener:
+    """What opens the store that the settings name."""
+    opener = plugins.load("stores", settings.engine)
+    if isinstance(opener, Configurable):
+        return opener.with_settings({value.key: value.value for value in settings.values()})
+    return opener
+
+
 def _open_dense(store: Store, location: Path, settings: Settings) -> DenseStore | None:
-    """A dense store beside the store; none if the store has the vectors itself, and the built-in one is wanted."""
-    if settings.dense_store == "faiss" and isinstance(store, DenseSearch):
+    """A dense store beside the store; none if the store searches vectors itself, in the way that is wanted."""
+    own = getattr(store, "dense_store", "faiss")
+    if settings.dense_store == own and isinstance(store, DenseSearch):
         return None
     if not isinstance(store, VectorSource):
         raise UsageError(

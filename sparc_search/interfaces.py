@@ -11,6 +11,7 @@ from typing import BinaryIO, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from .block_batch import BlockBatch
 from .records import Document, EncodedPassage, EncodedQuestion, Features, Passage, PhraseBlock
 
 
@@ -132,6 +133,10 @@ class VectorChange:
     generation: int
     passage_ids: tuple[str, ...]
     vectors: NDArray[np.float32]
+    scales: NDArray[np.float32] | None = None
+    """Of vectors that are int8 in the store: `vectors / scales` are whole numbers."""
+    removed: tuple[str, ...] = ()
+    """Passages that went before these came."""
 
 
 @runtime_checkable
@@ -152,7 +157,7 @@ class VectorSource(Protocol):
     def vector_changes(self, since: int) -> Iterator[VectorChange]:
         """What came after generation `since` (0: from nothing), oldest first; an id that comes again is replaced.
 
-        What was deleted is not told: such a candidate is found to have vanished when it is fetched.
+        What was deleted need not be told: such a candidate is found to have vanished when it is fetched.
         """
 
 
@@ -237,6 +242,58 @@ class Rebuildable(Protocol):
 
 
 @runtime_checkable
+class Reversible(Protocol):
+    """A store that keeps the version before a rebuild; `index rollback` goes back to it."""
+
+    def rollback(self) -> str:
+        """Serve the version before again; its name. What is served now becomes the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A document that a store would not take, and why."""
+
+    document_id: str
+    reason: str
+    remedy: str = ""
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """A store that can leave out single documents of a batch; `ingest` reports them as rejected."""
+
+    def add_what_fits(self, documents: Sequence[EncodedDocument]) -> list[Refusal]:
+        """Add or replace documents; durable when it returns. What is refused is not in the store afterwards."""
+
+
+@runtime_checkable
+class ManyQueries(Protocol):
+    """A store that answers several sparse queries in one go."""
+
+    def sparse_search_many(self, queries: Sequence[Features], k: int, where: Mapping[str, str]) -> list[list[Hit]]:
+        """What `sparse_search` gives for each."""
+
+
+@runtime_checkable
+class BatchFetch(Protocol):
+    """A store that gives the phrase blocks of many passages laid end to end, without their texts."""
+
+    def fetch_batch(self, passage_ids: Sequence[str]) -> tuple[list[str], BlockBatch | None]:
+        """The ids of those that are there, in that order, and their blocks; None if there is none."""
+
+    def fetch_passages(self, passage_ids: Sequence[str]) -> list[Passage]:
+        """Passages without their blocks, in that order; those that have vanished are left out."""
+
+
+@runtime_checkable
+class Degradable(Protocol):
+    """A store (or a view of it) whose results may lack something, and that says so."""
+
+    def degraded(self) -> tuple[str, ...]:
+        """What was missing from the results since it was asked last, by this thread."""
+
+
+@runtime_checkable
 class DenseStore(Protocol):
     """`sparc_search.dense_stores`: passage vectors in, nearest passages out. The entry point opens one."""
 
@@ -250,11 +307,147 @@ class DenseStore(Protocol):
         """Write what is still to be written and let go of files."""
 
 
+@runtime_checkable
+class Inspectable(Protocol):
+    """An encoder that can be looked into; `inspect` does."""
+
+    def piece(self, token_id: int) -> str:
+        """The word piece of a token id."""
+
+    def word_pieces(self, text: str) -> list[str]:
+        """The word pieces of a text, in their order."""
+
+    def encode_unfiltered(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
+        """Encode passages as ever, but keep every token at which a phrase may start or end."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureStatistics:
+    """In how many passages a feature of a field stands, and how its values are spread over bins of equal width."""
+
+    passages: int
+    smallest: float = 0.0
+    largest: float = 0.0
+    mean: float = 0.0
+    edges: tuple[float, ...] = ()
+    """One more than there are bins."""
+    counts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureCount:
+    """A feature, and in how many passages it stands."""
+
+    name: str
+    passages: int
+
+
+@runtime_checkable
+class FeatureCatalogue(Protocol):
+    """A store that knows its features; `inspect feature` and the page of an index show it.
+
+    The passages in which a feature weighs most need no method of their own: `sparse_search({field: {name: 1.0}}, k,
+    where)` is one linear clause, whose score is the value.
+    """
+
+    def feature_statistics(self, field: str, name: str, bins: int) -> FeatureStatistics:
+        """What is known of one feature; nothing but zeros if there is none."""
+
+    def frequent_features(self, field: str, k: int) -> list[FeatureCount]:
+        """The k features that stand in most passages, ties by name."""
+
+    def features_like(self, beginning: str, k: int) -> list[FeatureCount]:
+        """Features whose name begins like this, frequent ones first: what is offered while someone types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Which passages (or documents) to list: all that fit every part, one page of them."""
+
+    text: str = ""
+    """Words that text, title or metadata must hold, wherever they stand."""
+    where: tuple[tuple[str, str], ...] = ()
+    """Metadata a passage must have."""
+    without: tuple[tuple[str, str], ...] = ()
+    """Metadata it must not have."""
+    features: tuple[tuple[str, str], ...] = ()
+    """Features (field, name) it must have."""
+    without_features: tuple[tuple[str, str], ...] = ()
+    document_id: str = ""
+    """Only passages of this document."""
+    offset: int = 0
+    size: int = 25
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFacts:
+    """A document in a list."""
+
+    id: str
+    title: str
+    source: str
+    metadata: Mapping[str, str]
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPassages:
+    """One page of passages."""
+
+    passages: tuple[Passage, ...]
+    total: int | None
+    """How many there are on all pages; None where counting would mean reading everything."""
+    more: bool
+    """Whether another page follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocuments:
+    """One page of documents."""
+
+    documents: tuple[DocumentFacts, ...]
+    total: int | None
+    more: bool
+
+
+@runtime_checkable
+class Browsable(Protocol):
+    """A store that can be leafed through; the page `discover` does."""
+
+    def list_passages(self, listing: Listing) -> ListedPassages:
+        """Passages that fit, documents in the order they came in, passages in the order of their document."""
+
+    def list_documents(self, listing: Listing) -> ListedDocuments:
+        """Documents with a passage that fits, in the order they came in."""
+
+    def metadata_values(self, k: int) -> dict[str, list[tuple[str, int]]]:
+        """For each key of the metadata its k most frequent values, each with its number of passages."""
+
+    def sample(self, count: int) -> list[str]:
+        """The ids of so many passages (or of all), evenly spread, the same whenever nothing has changed."""
+
+
 class StoreOpener(Protocol):
     """What an entry point of `sparc_search.stores` is: opens (or makes) the store at a location."""
 
     def __call__(self, location: Path, encoder: str, *, writable: bool) -> Store:
         """Open it for an encoder's fingerprint; `IndexMismatch` if it was made with another."""
+
+
+@runtime_checkable
+class Configurable(Protocol):
+    """A store opener with settings besides the location."""
+
+    def with_settings(self, values: Mapping[str, object]) -> StoreOpener:
+        """The same opener for these settings (see `sparc_search.settings`)."""
+
+
+@runtime_checkable
+class RebuildOpener(Protocol):
+    """A store opener that can also begin anew where the format of what is there is not readable any more."""
+
+    def rebuild(self, location: Path, encoder: str) -> AbstractContextManager[Store]:
+        """The store to come. It takes the old one's place when the context ends without an error."""
 
 
 class DenseStoreOpener(Protocol):

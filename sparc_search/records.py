@@ -91,9 +91,9 @@ class Phrases:
 class PhraseBlock:
     """All that is needed to score every phrase of one passage exactly, quantised as it is stored."""
 
-    token_ids: NDArray[np.int32]  # (tokens,) word pieces, without [CLS] and [SEP]
-    offsets: NDArray[np.int32]  # (tokens, 2) characters of Passage.text
-    flags: NDArray[np.uint8]  # (tokens,) CONTINUES | PUNCTUATION | AFTER_JOINT
+    token_ids: NDArray[np.int32]  # (tokens,) word pieces, without [CLS] and the last [SEP]; first the title's, if read
+    offsets: NDArray[np.int32]  # (tokens, 2) characters of Passage.text; (0, 0) in the title
+    flags: NDArray[np.uint8]  # (tokens,) CONTINUES | PUNCTUATION | AFTER_JOINT | TITLE
     start: Phrases
     end: Phrases
     passage_vector: NDArray[np.int8]  # (pooled,)
@@ -102,8 +102,9 @@ class PhraseBlock:
     lex_impacts: NDArray[np.float32]  # (terms,) saturated term frequency, 9 significant bits
 
 
-CONTINUES, PUNCTUATION, AFTER_JOINT = 1, 2, 4
-"""Token flags: the token goes on with the word before it; is punctuation alone; is the first after a joint."""
+CONTINUES, PUNCTUATION, AFTER_JOINT, TITLE = 1, 2, 4, 8
+"""Token flags: the token goes on with the word before it; is punctuation alone; is the first after a joint; belongs to
+the title (or is the [SEP] behind it), which is read before the passage: its n-grams count, but no answer is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +200,8 @@ class Reply:
     """Passages that were proposed and scored."""
     seconds: Mapping[str, float]
     """Time by stage: encode, sparse, dense, fetch, score."""
+    degraded: tuple[str, ...] = ()
+    """What a server could not search (a shard that failed, a time limit): answers may be missing."""
 
     @property
     def best(self) -> Answer | None:

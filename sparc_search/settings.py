@@ -46,14 +46,33 @@ class Settings:
     encoder: str = _setting("onnx", "Encoder that turns text into vectors and weights (a plugin).")
     model: str = _setting("default", "Model folder, or `default` for the one in the package.", path=True)
     dense_store: str = _setting("faiss", "Store of passage vectors (a plugin).")
+    url: str = _setting(
+        "http://127.0.0.1:9200", "Address of OpenSearch or Elasticsearch; of a cluster several, with commas between."
+    )
+    index_name: str = _setting("sparc-search", "Name of the index on the server (an alias).")
+    user: str = _setting("", "User of the server.")
+    password: str = _setting("", "Its password. Never a flag: others can read those.", secret=True)
+    password_file: str = _setting("", "File that holds the password.", path=True)
+    api_key: str = _setting("", "API key or token of the server, in place of a user. Never a flag.", secret=True)
+    api_key_file: str = _setting("", "File that holds the API key.", path=True)
+    ca_file: str = _setting("", "Certificates to trust besides the usual ones (PEM).", path=True)
+    allow_http: bool = _setting(False, "Talk to other machines without TLS.")
+    shards: int = _setting(1, "Shards of a new index on the server.", least=1)
+    features_in_source: bool = _setting(
+        True, "Keep features readable in `_source` on the server; without, the index is smaller."
+    )
     strategy: str = _setting("hybrid", "Who proposes passages.", choices=("hybrid", "sparse", "dense"))
     top_k: int = _setting(5, "Answers to return.", least=1)
-    sparse_candidates: int = _setting(50, "Passages proposed by sparse search.", least=1)
-    dense_candidates: int = _setting(50, "Passages proposed by dense search.", least=1)
+    sparse_candidates: int = _setting(20, "Passages proposed by sparse search.", least=1)
+    dense_candidates: int = _setting(20, "Passages proposed by dense search.", least=1)
     lex_weight: float = _setting(0.3, "Weight of the lexical part of the score.", least=0)
     first_stage_lex_weight: float = _setting(
         0.3, "Weight of the lexical part where sparse search proposes passages.", least=0
     )
+    host: str = _setting("127.0.0.1", "Address that `serve` listens at; other machines need a token.")
+    port: int = _setting(8000, "Port that `serve` listens at; 0 takes any that is free.", least=0)
+    token: str = _setting("", "Token that clients of `serve` must send. Never a flag.", secret=True)
+    token_file: str = _setting("", "File that holds the token of `serve`.", path=True)
     threads: int = _setting(0, "Processor threads; 0 lets the libraries choose.", least=0)
     log_level: str = _setting(
         "warning", "Least severity that is logged.", choices=("debug", "info", "warning", "error")
@@ -118,6 +137,7 @@ def flag_name(key: str) -> str:
 
 
 _Found = dict[str, tuple[Any, str]]
+_KINDS: Final = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def _from_file(path: Path) -> _Found:
@@ -162,7 +182,9 @@ def _known(key: str, source: str, spell: Callable[[str], str] = str) -> str:
 
 def _parsed(key: str, text: str) -> object:
     """Text of an environment variable as the type its setting has; what does not fit is left for the check."""
-    wanted = type(SPECS[key].default)
+    wanted: Any = type(SPECS[key].default)
+    if wanted is bool:
+        return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
     try:
         return wanted(text) if wanted in (int, float) else text
     except ValueError:
@@ -177,7 +199,7 @@ def _checked(key: str, value: object, source: str, base: Path) -> Any:
     if isinstance(spec.default, float) and type(value) is int:
         value = float(value)
     if type(value) is not type(spec.default):
-        raise _wrong(key, value, source, {int: "a whole number", float: "a number"}.get(type(spec.default), "text"))
+        raise _wrong(key, value, source, _KINDS.get(type(spec.default), "text"))
     if spec.metadata["path"] and value != spec.default:
         return str(base / Path(str(value)).expanduser())
     return _in_range(key, value, source, spec)

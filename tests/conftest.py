@@ -17,6 +17,9 @@ from sparc_search.interfaces import Encoder
 
 HERE = Path(__file__).parent
 
+# tests/helpers/servers.py: real search servers, started when a test asks for one; engines.py: stores on them
+pytest_plugins = ["servers", "engines"]
+
 
 @pytest.fixture(scope="session")
 def toy_plugin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

@@ -3,11 +3,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from engines import Engine
 from small_corpus import DOCUMENTS, encode_all, plain
 
 from sparc_search.errors import IndexMismatch, IndexNotFound, ModelDamaged, UsageError
@@ -15,20 +15,19 @@ from sparc_search.index import Index
 from sparc_search.interfaces import Encoder
 from sparc_search.records import STRATEGIES, Document, Reply
 from sparc_search.settings import Settings
-from sparc_search.stores.local import open_store
 
 Make = Callable[..., Index]
 
 
 @pytest.fixture
-def make(tmp_path: Path, toy_encoder: Encoder) -> Iterator[Make]:
-    """Opens an index over some documents."""
+def make(engine: Engine, toy_encoder: Encoder) -> Iterator[Make]:
+    """Opens an index over some documents, on each engine."""
     opened = []
 
-    def opener(*documents: Document, settings: Settings | None = None, encoder: Any = toy_encoder) -> Index:
-        with open_store(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
+    def opener(*documents: Document, encoder: Any = toy_encoder, **settings: Any) -> Index:
+        with engine.open(toy_encoder.fingerprint) as store:
             store.add(encode_all(documents, toy_encoder))
-        index = Index.open(tmp_path / "index", settings=settings or Settings(), encoder=encoder)
+        index = Index.open(settings=engine.settings(**settings), encoder=encoder)
         opened.append(index)
         return index
 
@@ -55,8 +54,7 @@ def test_each_road_leads_to_the_answer(index: Index, strategy: Any) -> None:
 
 
 def test_the_score_by_hand(make: Make) -> None:
-    settings = Settings(lex_weight=0.0)
-    best = make(plain("a", "Apes in 1858"), settings=settings).ask("When apes?").best
+    best = make(plain("a", "Apes in 1858"), lex_weight=0.0).ask("When apes?").best
     assert best is not None
     # Two dimensions of the passage: apes and in begin with a-f and g-m, 1858 with none; the question: when, apes.
     # start, end and span 1 each; the unigram `apes` two tokens away weighs 2/4 as a start and 1/2 as an end.
@@ -198,7 +196,7 @@ def test_a_reply_says_what_it_took(index: Index) -> None:
 
 
 def test_the_lexical_weight_counts(make: Make) -> None:
-    without = make(*DOCUMENTS, settings=Settings(lex_weight=0.0)).ask("When was the Eiger climbed?").best
+    without = make(*DOCUMENTS, lex_weight=0.0).ask("When was the Eiger climbed?").best
     assert without is not None
     assert [part.value for part in without.parts if part.kind == "lex"] == [0.0]
 
@@ -224,17 +222,16 @@ def test_there_is_no_index(tmp_path: Path, toy_encoder: Encoder) -> None:
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_another_model_made_it(tmp_path: Path, make: Make, toy_encoder: Any) -> None:
+def test_another_model_made_it(engine: Engine, make: Make, toy_encoder: Any) -> None:
     make(*DOCUMENTS)
     toy_encoder.fingerprint = "toy-2"
     with pytest.raises(IndexMismatch, match=r"toy-1.*toy-2.*reencode"):
-        Index.open(tmp_path / "index", settings=Settings(), encoder=toy_encoder)
+        Index.open(settings=engine.settings(), encoder=toy_encoder)
 
 
-def test_the_settings_name_the_encoder(tmp_path: Path, make: Make) -> None:
+def test_the_settings_name_the_encoder(engine: Engine, make: Make) -> None:
     make(*DOCUMENTS)
-    settings = replace(Settings(), encoder="toy", index=tmp_path / "index")
-    with Index.open(settings=settings) as index:
+    with Index.open(settings=engine.settings(encoder="toy")) as index:
         assert index.ask("When was the Eiger climbed?").best is not None
 
 

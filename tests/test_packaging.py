@@ -40,7 +40,8 @@ def test_files_that_are_no_code_are_listed_as_data() -> None:
     for package, folder in FOLDERS.items():
         for path in (ROOT / folder).rglob("*"):
             if path.is_file() and path.suffix not in (".py", ".pyc"):
-                inner = ".".join([package, *path.parent.relative_to(ROOT / folder).parts])
+                home = next(parent for parent in path.parents if (parent / "__init__.py").exists())
+                inner = ".".join([package, *home.relative_to(ROOT / folder).parts])
                 patterns = data.get(inner, "").replace(",", " ").split()
                 assert any(path.match(pattern) for pattern in patterns), f"{path} is not in package_data of {inner}"
 

@@ -20,7 +20,7 @@ AT_IMPORT = "import pytest\npytest.importorskip('no_such_module_here')\n" + PASS
 def run(folder: Path, test: str, require_all: str) -> tuple[int, str]:
     shutil.copy(HERE / "conftest.py", folder)
     (folder / "test_it.py").write_text(test)
-    environment = {**os.environ, "REQUIRE_ALL": require_all}
+    environment = {**os.environ, "REQUIRE_ALL": require_all, "PYTHONPATH": str(HERE / "helpers")}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(folder)]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout

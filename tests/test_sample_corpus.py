@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from sparc_search.evaluation.open_domain import OpenRow, judge, read_questions
+from sparc_search.evaluation.open_domain import OpenRow, judge
+from sparc_search.evaluation.questions import read_questions
 from sparc_search.index import Index
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

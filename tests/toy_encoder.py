@@ -68,6 +68,7 @@ STOP_WORDS = frozenset(
     )
 )
 _WORD = re.compile(r"\w+|[^\w\s]")
+_SEEN: dict[int, str] = {}
 _LETTERS = ("abcdef", "ghijklm", "nopqrst", "uvwxyz")
 
 
@@ -83,7 +84,9 @@ class Token:
     @property
     def id(self) -> int:
         """A checksum of the piece, so that no vocabulary is needed."""
-        return zlib.crc32(self.piece.encode()) >> 1
+        number = zlib.crc32(self.piece.encode()) >> 1
+        _SEEN[number] = self.piece
+        return number
 
     @property
     def continues(self) -> bool:
@@ -126,6 +129,18 @@ class ToyEncoder:
         """Encode passages, one at a time."""
         return [_encode_passage(passage) for passage in passages]
 
+    def encode_unfiltered(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
+        """Encode passages, punctuation kept as starts and ends."""
+        return [_encode_passage(passage, everything=True) for passage in passages]
+
+    def piece(self, token_id: int) -> str:
+        """The piece whose checksum this is; of those that were seen."""
+        return _SEEN[token_id]
+
+    def word_pieces(self, text: str) -> list[str]:
+        """The pieces of a text."""
+        return [token.piece for token in tokenize(text)]
+
     def encode_questions(self, questions: Sequence[str]) -> list[EncodedQuestion]:
         """Encode questions, one at a time."""
         return [_encode_question(question) for question in questions]
@@ -136,10 +151,11 @@ def open_encoder(model: str = "default", *, threads: int = 0) -> ToyEncoder:
     return ToyEncoder()
 
 
-def _encode_passage(passage: Passage) -> EncodedPassage:
+def _encode_passage(passage: Passage, everything: bool = False) -> EncodedPassage:
     tokens = tokenize(passage.text)
-    starts = [i for i, token in enumerate(tokens) if not token.is_punctuation and not token.continues]
-    ends = [i for i, token in enumerate(tokens) if not token.is_punctuation and not _goes_on(tokens, i)]
+    kept = [i for i, token in enumerate(tokens) if everything or not token.is_punctuation]
+    starts = [i for i in kept if not tokens[i].continues]
+    ends = [i for i in kept if not _goes_on(tokens, i)]
     lex = Counter((token.id, token.piece) for token in [*tokens, *tokenize(passage.title)])
     terms = sorted(lex)
     impacts = round_up_9bits([2 * lex[term] / (lex[term] + 1) for term in terms])

@@ -14,6 +14,7 @@ from typing import IO, Any
 import pytest
 
 from sparc_search.cli import ingest
+from sparc_search.inspection.ingests import ingests
 
 RunCli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -95,7 +96,7 @@ def test_rejects_are_written_retried_and_gone(run_cli: RunCli, corpus: Path, tmp
     assert (done.returncode, counts(done)) == (3, (1, 1, 1, 0, 0))
     (corpus / "lines.jsonl").unlink()
     done = run_cli("ingest", "--index", tmp_path / "index", "--retry-rejects")
-    assert counts(done) == (0, 0, 0, 1, 0)
+    assert (done.returncode, counts(done)) == (0, (0, 0, 0, 1, 0))
     assert not rejects.exists()
 
 
@@ -167,7 +168,7 @@ def test_hostile_names_do_not_reach_the_terminal(run_cli: RunCli, corpus: Path, 
 def test_a_full_disk_is_said_and_the_index_keeps_what_it_had(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
     run_cli("ingest", corpus, "--index", index)
-    paragraphs = (f"Paragraph {number} with more words for a longer text." for number in range(300))
+    paragraphs = (f"Paragraph {number} with more words for a longer text." for number in range(2_000))
     (corpus / "new.txt").write_text("\n\n".join(paragraphs))
     script = (
         "import resource, signal, sys\n"
@@ -297,3 +298,13 @@ def test_the_bar_is_for_terminals(started: Callable[..., subprocess.Popen[str]],
     assert json.loads(out)["indexed"] == 2
     assert b"documents" in shown
     assert b"tokens/s" in shown
+
+
+def test_the_index_remembers_its_ingests(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    run_cli("ingest", corpus, "--index", index)
+    run_cli("ingest", corpus, "--index", index, "--dry-run")  # writes nothing
+    run_cli("ingest", corpus, "--index", index)
+    newest, oldest = ingests(index)
+    assert oldest["indexed"] == newest["unchanged"] == newest["read"] - newest["skipped"] - newest["rejected"] > 0
+    assert newest["paths"] == [str(corpus)]
