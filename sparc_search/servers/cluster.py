@@ -97,11 +97,15 @@ class Cluster:
             self.stop(patience=5.0)
             raise
 
-    def wait(self, nodes: int | None = None) -> None:
-        """Wait until as many nodes (all of them) have found each other and every primary shard is there."""
+    def wait(self, nodes: int | None = None, seen_by: int | None = None) -> None:
+        """Wait until as many nodes (all of them) have found each other and every primary shard is there.
+
+        One of them says so: any, or `seen_by`.
+        """
         wanted = len(self.nodes) if nodes is None else nodes
+        witnesses = range(len(self.nodes)) if seen_by is None else [seen_by]
         deadline = time.monotonic() + self.patience
-        while not any(self.is_healthy(i, wanted) for i in range(len(self.nodes))):
+        while not any(self.is_healthy(i, wanted) for i in witnesses):
             self._complain_about_the_dead(wanted)
             if time.monotonic() > deadline:
                 raise ServerError(
@@ -126,7 +130,7 @@ class Cluster:
         """Start a node that was killed, on its old data, and wait for the whole cluster."""
         node = self.nodes[number]
         self.processes[node.name] = self.spawn(node, self.prepare())
-        self.wait()
+        self.wait(seen_by=number)  # for a while the others may still take the dead one for alive
 
     def stop(self, patience: float = 60.0) -> None:
         """End every node in good order."""

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sparc_search import inspection
-from sparc_search.errors import UsageError
+from sparc_search.errors import EngineError, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import AnswerView, Comparison, Difference, ExplainedAnswer, QuestionView
 from sparc_search.inspection.answer import compared
@@ -83,10 +83,10 @@ def _common(index: Index, wanted: Ask) -> dict[str, Any]:
 
 
 def _metadata(index: Index) -> Mapping[str, Sequence[tuple[str, int]]]:
-    """What one can filter by; nothing where the store cannot tell."""
+    """What one can filter by; nothing where the store cannot tell, or not now: the answers matter more."""
     try:
         return inspection.discover_passages(index, Listing(size=1)).metadata
-    except UsageError:
+    except (UsageError, EngineError):
         return {}
 
 
