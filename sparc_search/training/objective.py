@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,10 +51,15 @@ class Losses(NamedTuple):
 
 
 def step_loss(
-    network: SparcNetwork, batch: Batch, weights: LossWeights, idf: Tensor, seed: int
+    network: SparcNetwork,
+    batch: Batch,
+    weights: LossWeights,
+    idf: Tensor,
+    seed: int,
+    states: Callable[..., list[Tensor]] = packed_states,
 ) -> tuple[Losses, Tensor]:
     """The loss of a batch, and its question vectors (Q, 2d) for the mining of the next epoch's negatives."""
-    passages, questions = encode(network, batch)
+    passages, questions = encode(network, batch, states)
     dense = dense_logits(passages, questions, network.config.longest_answer)
     sparse = sparse_logits(passages, questions, batch.passage_ids, batch.question_ids, batch.answer_words)
     legal = legal_choices(batch.answer_words, batch.allowed, network.config.longest_answer)
@@ -86,9 +92,11 @@ def noisy_margin(batch: Batch, weights: LossWeights, idf: Tensor, seed: int) -> 
     return weights.lexical_margin * margin * (1 - weights.margin_noise * chance)
 
 
-def encode(network: SparcNetwork, batch: Batch) -> tuple[PassageStates, QuestionStates]:
+def encode(
+    network: SparcNetwork, batch: Batch, states: Callable[..., list[Tensor]] = packed_states
+) -> tuple[PassageStates, QuestionStates]:
     """Network outputs of a batch; passages and questions go through the body in one call."""
-    passage_states, question_states = packed_states(
+    passage_states, question_states = states(
         network, (batch.passage_ids, batch.passage_mask), (batch.question_ids, batch.question_mask)
     )
     return (

@@ -45,10 +45,15 @@ PACKABLE = {"bert", "electra", "distilbert"}
 """Bodies that count positions from 0 and take them from outside; others (RoBERTa's kin) run padded."""
 
 
+def padded_states(network: SparcNetwork, *groups: tuple[Tensor, Tensor]) -> list[Tensor]:
+    """For each group of padded (ids, mask): its token states (B, T, h), a text a row."""
+    return [network.states(ids, mask) for ids, mask in groups]
+
+
 def packed_states(network: SparcNetwork, *groups: tuple[Tensor, Tensor]) -> list[Tensor]:
-    """For each group of padded (ids, mask): its token states (B, T, h); padding gets the states of some other token."""
+    """The same without padding, which gets the states of some other token."""
     if network.config.body["model_type"] not in PACKABLE:
-        return [network.states(ids, mask) for ids, mask in groups]
+        return padded_states(network, *groups)
     lengths = [mask.sum(1).tolist() for _, mask in groups]
     packing = pack([length for group in lengths for length in group])
     grid = packing.rows * packing.width
