@@ -13,8 +13,8 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from ...errors import IndexDamaged, IndexFailure, IndexMismatch, UsageError
-from ...interfaces import CheckReport, EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
-from ...records import Features
+from ...interfaces import CheckReport, EncodedDocument, Hit
+from ..reading import Reading
 from . import database, layout
 from .browsing import Browsing
 from .describe import describe
@@ -54,7 +54,7 @@ def _create(location: Path, encoder: str) -> None:
         layout.switch(location, folder)
 
 
-class LocalStore(Browsing):
+class LocalStore(Browsing, Reading):
     """An index in a folder. Safe to use from several threads."""
 
     def __init__(
@@ -134,50 +134,10 @@ class LocalStore(Browsing):
                 self._state = state
         return state
 
-    def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> list[Hit]:
-        """The k passages with the highest dot product, ties by passage id; only positive scores."""
-        with self.view() as view:
-            return view.sparse_search(query, k, where)
-
     def dense_search(self, vectors: NDArray[np.float32], k: int, where: Mapping[str, str]) -> list[list[Hit]]:
         """For each vector the k passages of the largest inner product, ties by passage id."""
         with self.view() as view:
             return view.dense_search(vectors, k, where)
-
-    def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
-        """Passages by id, in that order; those that have vanished are left out."""
-        with self.view() as view:
-            return view.fetch(passage_ids)
-
-    def statistics(self, lex_names: Sequence[str]) -> Statistics:
-        """Number of passages and, of these terms, in how many each stands."""
-        with self.view() as view:
-            return view.statistics(lex_names)
-
-    def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
-        """The content hash of each document that is there."""
-        with self.view() as view:
-            return view.content_hashes(document_ids)
-
-    def matching(self, where: Mapping[str, str]) -> list[str]:
-        """The passages a filter lets through."""
-        with self.view() as view:
-            return view.matching(where)
-
-    def vector_changes(self, since: int) -> Iterator[VectorChange]:
-        """The vectors of passages that came after a generation."""
-        with self.view() as view:
-            yield from view.vector_changes(since)
-
-    def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
-        """Id and source of every document whose source begins with the prefix."""
-        with self.view() as view:
-            yield from view.documents_from(source_prefix)
-
-    def documents(self) -> Iterator[EncodedDocument]:
-        """Every document of one committed state, by id."""
-        with self.view() as view:
-            yield from view.documents()
 
     def describe(self) -> dict[str, object]:
         """What it holds and how much room that takes."""

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import IndexNotFound, UsageError
-from ...interfaces import CheckReport, EncodedDocument, Hit, Refusal, Statistics, StoredPassage, VectorChange
+from ...interfaces import CheckReport, EncodedDocument, Hit, Refusal
 from ...records import Features
+from ..reading import Reading
 from . import lifecycle
 from .access import Access
 from .browsing import Browsing
@@ -43,7 +44,7 @@ class Options:
     dense_store: str = "faiss"
 
 
-class OpenSearchStore(Browsing):
+class OpenSearchStore(Browsing, Reading):
     """An index on a server. Safe to use from several threads."""
 
     def __init__(
@@ -109,11 +110,6 @@ class OpenSearchStore(Browsing):
             self._frequencies = kept
         return kept[1]
 
-    def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> list[Hit]:
-        """The k passages with the highest dot product, ties by passage id; only positive scores."""
-        with self.view() as view:
-            return view.sparse_search(query, k, where)
-
     def sparse_search_many(self, queries: Sequence[Features], k: int, where: Mapping[str, str]) -> list[list[Hit]]:
         """The same for several queries, in one request."""
         with self.view() as view:
@@ -123,41 +119,6 @@ class OpenSearchStore(Browsing):
         """For each vector the k passages of the largest inner product, ties by passage id."""
         with self.view() as view:
             return view.dense_search(vectors, k, where)
-
-    def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
-        """Passages by id, in that order; those that have vanished are left out."""
-        with self.view() as view:
-            return view.fetch(passage_ids)
-
-    def statistics(self, lex_names: Sequence[str]) -> Statistics:
-        """Number of passages and, of these terms, in how many each stands."""
-        with self.view() as view:
-            return view.statistics(lex_names)
-
-    def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
-        """The content hash of each document that is there."""
-        with self.view() as view:
-            return view.content_hashes(document_ids)
-
-    def matching(self, where: Mapping[str, str]) -> list[str]:
-        """The passages a filter lets through."""
-        with self.view() as view:
-            return view.matching(where)
-
-    def vector_changes(self, since: int) -> Iterator[VectorChange]:
-        """The vectors of passages that came after a generation, and the ids of those that went."""
-        with self.view() as view:
-            yield from view.vector_changes(since)
-
-    def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
-        """Id and source of every document whose source begins with the prefix."""
-        with self.view() as view:
-            yield from view.documents_from(source_prefix)
-
-    def documents(self) -> Iterator[EncodedDocument]:
-        """Every document, by id."""
-        with self.view() as view:
-            yield from view.documents()
 
     def describe(self) -> dict[str, object]:
         """What it holds and how much room that takes."""
