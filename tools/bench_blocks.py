@@ -28,6 +28,7 @@ from tools.benchmark_page import table, write_section
 
 EVERYTHING = (-1e9, -1e9)
 POSTING_BYTES = 6
+HEADERS = ("EM", "F1", "starts kept", "ends kept", "block bytes a word", "postings a word", "bytes a word")
 
 
 class Remembering:
@@ -75,18 +76,11 @@ def main(arguments: Sequence[str]) -> int:
         note(name)
         variant = NetworkEncoder(config, encoder.pieces, *networks, encoder.fingerprint, batch_tokens=1)
         rows.append([name, *measured(variant, paragraphs)])
-    headers = [
-        "stored",
-        "EM",
-        "F1",
-        "starts kept",
-        "ends kept",
-        "block bytes a word",
-        "postings a word",
-        "bytes a word",
-    ]
     asked = sum(len(paragraph.questions) for paragraph in paragraphs)
-    body = table(headers, rows) + f"\n\n{asked:,} held-out questions on {len(paragraphs):,} paragraphs, closed."
+    body = (
+        table(["stored", *HEADERS], rows)
+        + f"\n\n{asked:,} held-out questions on {len(paragraphs):,} paragraphs, closed."
+    )
     write_section("blocks", "Size of the index", "python -m tools.bench_blocks MODEL HELD_OUT.json", body)
     result(body)
     return 0
