@@ -97,7 +97,7 @@ def load(
     under_way: deque[Future[list[Outcome]]] = deque()
     with ThreadPoolExecutor(limits.in_flight, thread_name_prefix="bulk") as pool:
         try:
-            for batch in _batches(actions, limits, throttle):
+            for batch in batches(actions, limits, throttle):
                 under_way.append(pool.submit(sender.send, batch))
                 if len(under_way) >= limits.in_flight:
                     yield from under_way.popleft().result()
@@ -109,7 +109,8 @@ def load(
                 future.cancel()
 
 
-def _batches(actions: Iterable[Action], limits: Limits, throttle: Throttle) -> Iterator[list[Action]]:
+def batches(actions: Iterable[Action], limits: Limits, throttle: Throttle) -> Iterator[list[Action]]:
+    """The actions as they are sent together."""
     batch: list[Action] = []
     size = 0
     for action in actions:
@@ -144,7 +145,7 @@ class _Sender:
             if rest:
                 pieces.append(rest)
             try:
-                answer = self._server.send("POST", "/_bulk", _lines(piece), {"require_alias": "true"})
+                answer = self._server.send("POST", "/_bulk", lines(piece), {"require_alias": "true"})
             except Passing:
                 pieces.append(piece)
                 self._throttle.slower()
@@ -182,7 +183,8 @@ def _cut(actions: list[Action], size: int) -> tuple[list[Action], list[Action]]:
     return actions, []
 
 
-def _lines(actions: Sequence[Action]) -> str:
+def lines(actions: Sequence[Action]) -> str:
+    """The body of a bulk request."""
     parts: list[str] = []
     for action in actions:
         parts.append(json.dumps({action.kind: {"_index": action.index, "_id": action.id}}))
