@@ -55,6 +55,14 @@ def test_the_nearest_are_found(index: VectorIndex) -> None:
     assert np.mean(recall) >= 0.97
 
 
+def test_queries_together_find_what_they_find_alone(index: VectorIndex) -> None:
+    queries = unit_vectors(7, seed=5)
+    for query, (numbers, scores) in zip(queries, index.search(queries, 10, None), strict=True):
+        ((alone, same),) = index.search(query[None], 10, None)
+        assert np.array_equal(numbers, alone)
+        assert np.array_equal(scores, same)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5])
 def test_filters_come_before_the_cut(index: VectorIndex, share: float) -> None:
     mask = np.random.default_rng(2).random(2000) < share
