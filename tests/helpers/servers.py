@@ -60,11 +60,17 @@ SPAWNER = ThreadPoolExecutor(1, thread_name_prefix="spawner")
 CustomOpenSearch = Callable[[Mapping[str, object]], Cluster]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The first test that asks for a server waits for it to be fetched and started: on its time."""
-    for item in items:
-        if FIXTURES & set(getattr(item, "fixturenames", ())) and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(1800))
+    """Tests that need a server come first and, where several processes share the work, in one: each starts once."""
+    needs_server = [bool(FIXTURES & set(getattr(item, "fixturenames", ()))) for item in items]
+    for item, needs in zip(items, needs_server, strict=True):
+        if needs:
+            item.add_marker(pytest.mark.xdist_group("servers"))
+            if not item.get_closest_marker("timeout"):  # the first waits until a server is fetched and has started
+                item.add_marker(pytest.mark.timeout(1800))
+    order = sorted(range(len(items)), key=lambda number: not needs_server[number])
+    items[:] = [items[number] for number in order]
 
 
 def ready(product: Product) -> None:
