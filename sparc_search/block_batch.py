@@ -42,6 +42,7 @@ class SideBatch:
     kept: Ints  # (blocks,) rows of each
     positions: NDArray[Any]  # (rows,) token positions within their block, ascending
     vectors: tuple[NDArray[np.int8], ...]  # (rows, some dimensions) each; side by side they are the vectors
+    largest: int  # no number of the vectors is larger, nor smaller than its negative
     vector_scales: NDArray[np.float32]  # (rows,)
     spans: NDArray[np.int8]  # (rows, span)
     span_scales: NDArray[np.float32]  # (rows,)
@@ -96,6 +97,7 @@ def _side(sides: Sequence[Phrases]) -> SideBatch:
         kept=_counts(side.positions for side in sides),
         positions=np.concatenate([side.positions for side in sides]),
         vectors=(np.concatenate([side.vectors for side in sides]),),
+        largest=128,
         vector_scales=np.concatenate([side.vector_scales for side in sides]),
         spans=np.concatenate([side.spans for side in sides]),
         span_scales=np.concatenate([side.span_scales for side in sides]),
@@ -129,12 +131,30 @@ class _PlainMatrices:
 
 def before(counts: Ints) -> Ints:
     """How many come before each."""
-    return np.cumsum(counts) - counts
+    sums: Ints = counts.cumsum() - counts
+    return sums
 
 
 def ranges(low: Ints, counts: Ints) -> Ints:
     """`low[0], low[0] + 1, ...` (`counts[0]` of them), then those of `low[1]`, and so on."""
-    return np.arange(int(counts.sum())) + np.repeat(low - before(counts), counts)
+    ends = counts.cumsum()
+    found: Ints = np.arange(int(ends[-1]) if len(ends) else 0) + (low - ends + counts).repeat(counts)
+    return found
+
+
+def numbered(ids: NDArray[Any], known: Sequence[int]) -> NDArray[Any]:
+    """Of each id its number among the known ones (ascending, no two equal), or -1."""
+    if not len(known):
+        return np.full(len(ids), -1)
+    if ids.dtype == np.uint16:
+        table = np.full(1 << 16, -1, np.int16)
+        inside = [id for id in known if 0 <= id < 1 << 16]
+        table[inside] = np.searchsorted(known, inside)
+        found: NDArray[np.int16] = table[ids]
+        return found
+    wanted = np.asarray(known, np.int64)  # a table by token id would be quicker, and huge for ids that are hashes
+    place = np.minimum(np.searchsorted(wanted, ids), len(wanted) - 1)
+    return np.where(wanted[place] == ids, place, -1)
 
 
 def _counts(arrays: Iterable[NDArray[Any]]) -> Ints:

@@ -13,6 +13,7 @@ from ..records import Answer, EncodedQuestion, Passage, Road
 from .clock import Clock
 from .explain import explain
 from .lexical import LexWeight
+from .offers import offers
 from .scorer import Span
 
 AT_ONCE = 8
@@ -44,7 +45,7 @@ class Candidates:
         self.batch: BlockBatch | None = None
         with clock.stage("fetch"):
             wanted = sorted(roads)
-            if isinstance(store, BatchFetch):
+            if offers(store, BatchFetch):
                 self.ids, self.batch = store.fetch_batch(wanted)
             elif stored := store.fetch(wanted):
                 self._passages = {one.passage.id: one.passage for one in stored}
@@ -72,7 +73,7 @@ class Candidates:
 
     def _fetch(self, ids: Mapping[str, None]) -> None:
         missing = [id for id in ids if id not in self._passages]
-        if missing and isinstance(self._store, BatchFetch):
+        if missing and offers(self._store, BatchFetch):
             with self._clock.stage("fetch"):
                 self._passages.update((one.id, one) for one in self._store.fetch_passages(missing))
 

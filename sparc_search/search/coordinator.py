@@ -15,6 +15,7 @@ from .choice import best_first, without_overlaps
 from .clock import Clock
 from .confidence import Calibration
 from .lexical import LexWeight
+from .offers import offers
 from .scorer import PhraseScores
 
 _RIVALS = 50
@@ -62,7 +63,7 @@ class Coordinator:
             return [self._answer(store, *own, statistics, shares, options) for own in proposed]
 
     def _view(self) -> AbstractContextManager[Searchable]:
-        return self._store.view() if isinstance(self._store, Pinning) else nullcontext(self._store)
+        return self._store.view() if offers(self._store, Pinning) else nullcontext(self._store)
 
     def _propose_dense(
         self, store: Searchable, questions: Sequence[EncodedQuestion], options: SearchOptions
@@ -91,7 +92,7 @@ class Coordinator:
             if options.explain:
                 answers = candidates.explained(shown, question, weighed)
             answers = self._with_confidence(answers, rival)
-        degraded = store.degraded() if isinstance(store, Degradable) else ()
+        degraded = store.degraded() if offers(store, Degradable) else ()
         seconds = {**shares, **clock.seconds}
         return Reply(
             question.text, tuple(answers), options.strategy, statistics.snapshot, len(candidates.ids), seconds, degraded

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..interfaces import DenseSearch, DenseStore, Hit, Matching, Searchable
 from ..records import EncodedQuestion
+from .offers import offers
 
 
 def propose(
@@ -16,6 +17,6 @@ def propose(
     """For each question the k best passages: from a store that has the vectors itself, or from a dense store."""
     vectors = np.stack([question.passage_vector for question in questions]).astype(np.float32)
     if dense is None:
-        return store.dense_search(vectors, k, where) if isinstance(store, DenseSearch) else [[] for _ in questions]
-    allowed = store.matching(where) if where and isinstance(store, Matching) else None
+        return store.dense_search(vectors, k, where) if offers(store, DenseSearch) else [[] for _ in questions]
+    allowed = store.matching(where) if where and offers(store, Matching) else None
     return dense.search(vectors, k, allowed)

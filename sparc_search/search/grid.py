@@ -7,8 +7,9 @@ threads, or on which passages are scored together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import frexp
+from collections.abc import Sequence
+from math import frexp, ldexp
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,43 +22,66 @@ GRID_BITS = 35
 VECTOR_BITS = 28
 _SINGLE_BITS = 24
 
+_FEW = 1 << 16
+"""Numbers that are multiplied as doubles."""
+
+_PRODUCTS = 1 << 18
+"""Products at once. They stay in the cache, and a BLAS does not wake up a second thread for so few."""
+
+AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
+
 
 def on_grid(weights: ArrayLike, bits: int = GRID_BITS) -> Floats:
     """Weights rounded to multiples of one power of two, the largest of them to so many bits."""
     exact = np.asarray(weights, np.float64)
-    _, exponent = np.frexp(np.abs(exact).max(initial=0.0))
-    step = np.ldexp(1.0, int(exponent) - bits)
+    _, exponent = frexp(float(np.abs(exact).max(initial=0.0)))
+    step = ldexp(1.0, exponent - bits)
     rounded: Floats = np.rint(exact / step) * step
     return rounded
 
 
-def exact_products(stored: Sequence[NDArray[np.int8]], vector: NDArray[np.floating]) -> Floats:
+def exact_products(stored: Sequence[NDArray[np.int8]], vector: NDArray[np.floating], largest: int = 128) -> Floats:
     """The inner products of rows (whose dimensions lie side by side in these arrays) with a vector on a grid.
 
+    No stored number is larger than `largest`, nor smaller than its negative.
+
     Single floats are twice as fast as doubles. So the vector is cut into parts of so few bits that single floats hold
-    every sum exactly; how it is cut changes nothing.
+    every sum exactly; how it is cut changes nothing. A few rows are not worth it.
     """
     on = on_grid(vector, VECTOR_BITS)
-    _, exponent = frexp(float(np.abs(on).max(initial=0.0)))
-    total, at = np.zeros(len(stored[0])), 0
-    for columns in stored:
-        own = on[at : at + columns.shape[1]]
-        at += columns.shape[1]
-        if columns.size:
-            single = columns.astype(np.float32)
-            largest = max(int(columns.max()), -int(columns.min()), 1)
-            bits = max(1, _SINGLE_BITS - (largest * columns.shape[1]).bit_length())
-            for whole, step in _parts(own, exponent, bits):
-                total += np.einsum("ij,j->i", single, whole).astype(np.float64) * step
+    rows, width = len(stored[0]), sum(columns.shape[1] for columns in stored)
+    if rows * width <= _FEW:
+        total: Floats = np.einsum("ij,j->i", _joined(stored, slice(None), np.float64), on)
+        return total
+    whole, steps = _parts(on, largest * width)
+    total, some = np.empty(rows), max(_PRODUCTS // whole.size, 1)
+    for at in range(0, rows, some):
+        part = slice(at, at + some)
+        total[part] = (_joined(stored, part, np.float32) @ whole).astype(np.float64) @ steps
     return total
 
 
-def _parts(vector: Floats, exponent: int, bits: int) -> Iterator[tuple[NDArray[np.float32], float]]:
-    """Whole numbers of at most `bits` bits and what one of them stands for, coarsest first; they sum to the vector."""
+def _joined(stored: Sequence[NDArray[np.int8]], rows: slice, kind: type[AnyFloat]) -> NDArray[AnyFloat]:
+    """Some rows, all their dimensions."""
+    if len(stored) == 1:
+        return stored[0][rows].astype(kind)
+    return np.concatenate([columns[rows] for columns in stored], axis=1, dtype=kind)
+
+
+def _parts(vector: Floats, spread: int) -> tuple[NDArray[np.float32], Floats]:
+    """(dimensions, parts) whole numbers, coarsest first, and what one of them stands for: together the vector.
+
+    Rows whose values add up to at most `spread` have sums with each part that single floats hold. What the first part
+    leaves is at most half of its step, so that the others may have a bit more.
+    """
+    _, exponent = frexp(float(np.abs(vector).max(initial=0.0)))
+    bits = max(1, _SINGLE_BITS - (spread - 1).bit_length())
+    found: list[Floats] = []
+    steps: list[float] = []
     rest, done = vector, 0
-    while np.any(rest):
-        done += bits
-        step = float(np.ldexp(1.0, exponent - done))
-        whole = np.rint(rest / step)
-        yield whole.astype(np.float32), step
-        rest = rest - whole * step
+    while not found or rest.any():
+        done += bits + bool(found)
+        steps.append(ldexp(1.0, exponent - done))
+        found.append(np.rint(rest / steps[-1]))
+        rest = rest - found[-1] * steps[-1]
+    return np.stack(found, axis=1).astype(np.float32), np.array(steps)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..block_batch import BlockBatch, Ints, before
+from ..block_batch import BlockBatch, Ints, before, numbered
 from ..records import EncodedQuestion, WeightedNgram
 from .grid import Floats, on_grid
 
@@ -19,55 +18,50 @@ def sparse_scores(question: EncodedQuestion, batch: BlockBatch) -> tuple[Floats,
     Only the columns of the question's n-grams are touched. Sums are taken before the scale, so every one is exact.
     """
     kept = (batch.start.kept, batch.end.kept)
-    totals = (np.zeros(int(kept[0].sum())), np.zeros(int(kept[1].sum())))
     sides = [side for side in (0, 1) for _ in batch.ngrams[side]]
-    touched = [_touched(*found, sides) for found in _places(question, batch)]
+    touched = list(_touched(question, batch, sides))
     if not touched:
-        return totals
+        return np.zeros(int(kept[0].sum())), np.zeros(int(kept[1].sum()))
     matrix, block, column, weight = (np.concatenate(parts) for parts in zip(*touched, strict=True))
     entries = batch.sparse.entries(matrix, block, column)
     # The rows of all matrices, one matrix after the other.
-    sizes = np.array([len(totals[side]) for side in sides], np.int64)
-    first_row = np.stack([before(kept[side]) for side in sides]) + before(sizes)[:, None]
-    rows = entries.rows + np.repeat(first_row[matrix, block], entries.counts)
-    sums = np.bincount(rows, entries.values * np.repeat(weight, entries.counts), minlength=int(sizes.sum()))
-    for number, (side, own) in enumerate(zip(sides, np.split(sums, np.cumsum(sizes)[:-1]), strict=True)):
-        np.add(totals[side], own * np.repeat(batch.sparse.scales[:, number], kept[side]), out=totals[side])
-    return totals
+    rows_of = np.concatenate([kept[side] for side in sides])
+    first_row = before(rows_of)
+    rows = entries.rows + first_row[matrix * len(batch) + block].repeat(entries.counts)
+    sums = np.bincount(rows, entries.values * weight.repeat(entries.counts), minlength=int(rows_of.sum()))
+    scaled = sums * batch.sparse.scales.T.reshape(-1).repeat(rows_of)
+    begins = first_row[:: len(batch)].tolist()
+    totals = [np.zeros(int(own.sum())) for own in kept]
+    for side, begin in zip(sides, begins, strict=True):
+        totals[side] += scaled[begin : begin + len(totals[side])]
+    return totals[0], totals[1]
 
 
 def _touched(
-    matrices: Sequence[int], block: Ints, column: Ints, weights: Floats, sides: Sequence[int]
-) -> tuple[Ints, Ints, Ints, Floats]:
-    """(matrix, block, column, weight) of each column that counts in one of these matrices."""
-    parts = []
-    for matrix in matrices:
-        weight = weights[:, sides[matrix]]
-        counts = np.flatnonzero(weight)
-        parts.append((np.full(len(counts), matrix), block[counts], column[counts], weight[counts]))
-    all_matrices, blocks, columns, all_weights = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return all_matrices, blocks, columns, all_weights
-
-
-def _places(question: EncodedQuestion, batch: BlockBatch) -> Iterator[tuple[list[int], Ints, Ints, Floats]]:
-    """For each n: the matrices of that n, and block, column and both weights wherever an n-gram of the question is."""
+    question: EncodedQuestion, batch: BlockBatch, sides: Sequence[int]
+) -> Iterator[tuple[Ints, Ints, Ints, Floats]]:
+    """(matrix, block, column, weight) of each column that counts, matrix by matrix."""
     weights = _weights(question)
     pieces = _Pieces(weights, batch)
     numbers = list(chain(*batch.ngrams))
     for n in sorted(set(numbers)):
         own = {ids: both for ids, both in weights.items() if len(ids) == n}
-        if own:
-            block, column, found = pieces.find(n, own)
-            yield [matrix for matrix, size in enumerate(numbers) if size == n], block, column, found
+        if not own:
+            continue
+        block, column, found = pieces.find(n, own)
+        for matrix, size in enumerate(numbers):
+            if size == n:
+                weight = found[:, sides[matrix]]
+                counts = weight.nonzero()[0]
+                yield np.full(len(counts), matrix), block[counts], column[counts], weight[counts]
 
 
-def _weights(question: EncodedQuestion) -> dict[tuple[int, ...], Floats]:
+def _weights(question: EncodedQuestion) -> dict[tuple[int, ...], list[float]]:
     """Each n-gram's weight for starts and for ends."""
-    found: dict[tuple[int, ...], Floats] = {}
+    found: dict[tuple[int, ...], list[float]] = {}
     for side, ngrams in enumerate((question.start_ngrams, question.end_ngrams)):
         for ids, weight in grid_weights(ngrams):
-            both = found.setdefault(ids, np.zeros(2))
-            both[side] += weight
+            found.setdefault(ids, [0.0, 0.0])[side] += weight
     return found
 
 
@@ -80,42 +74,35 @@ def grid_weights(ngrams: Sequence[WeightedNgram]) -> Iterator[tuple[tuple[int, .
 class _Pieces:
     """The tokens of a batch as numbers of the question's word pieces."""
 
-    def __init__(self, weights: dict[tuple[int, ...], Floats], batch: BlockBatch) -> None:
+    def __init__(self, weights: Mapping[tuple[int, ...], object], batch: BlockBatch) -> None:
         pieces = sorted(set(chain.from_iterable(weights)))
         self._numbers = {piece: number for number, piece in enumerate(pieces)}
-        self._tokens = _numbered(batch.token_ids, pieces)
-        self._ends = np.cumsum(batch.lengths)
+        self._tokens = numbered(batch.token_ids, pieces)
+        self._ends = batch.lengths.cumsum()
         self._begins = self._ends - batch.lengths
-        self._places = np.flatnonzero(self._tokens >= 0)
+        self._places = (self._tokens >= 0).nonzero()[0]
 
-    def find(self, n: int, weights: dict[tuple[int, ...], Floats]) -> tuple[Ints, Ints, Floats]:
+    def find(self, n: int, weights: Mapping[tuple[int, ...], Sequence[float]]) -> tuple[Ints, Ints, Floats]:
         """Where one of these n-grams begins (block, token within it), and its two weights."""
         found, keys = self._places, self._tokens[self._places].astype(np.int64)
         for step in range(1, n):
             following = self._tokens.take(found + step, mode="clip")
-            inside = (following >= 0) & (found + step < len(self._tokens))
+            inside = ((following >= 0) & (found + step < len(self._tokens))).nonzero()[0]
             found, keys = found[inside], keys[inside] * len(self._numbers) + following[inside]
-        known = sorted((self._key(ids), ids) for ids in weights)
+        known = sorted((self._key(ids), both) for ids, both in weights.items())
         table = np.array([key for key, _ in known], np.int64)
-        place = np.minimum(np.searchsorted(table, keys), len(table) - 1)
-        there = np.flatnonzero(table[place] == keys)
+        place = table.searchsorted(keys)
+        place[place == len(table)] = 0
+        there = (table[place] == keys).nonzero()[0]
         found, place = found[there], place[there]
-        block = np.searchsorted(self._ends, found, "right")
-        inside = found + n <= self._ends[block]  # no n-gram runs into the next block
-        found, place, block = found[inside], place[inside], block[inside]
-        return block, found - self._begins[block], np.array([weights[ids] for _, ids in known])[place]
+        block = self._ends.searchsorted(found, "right")
+        if n > 1:  # no n-gram runs into the next block
+            inside = (found + n <= self._ends[block]).nonzero()[0]
+            found, place, block = found[inside], place[inside], block[inside]
+        return block, found - self._begins[block], np.array([both for _, both in known])[place]
 
     def _key(self, ids: tuple[int, ...]) -> int:
         key = 0
         for piece in ids:
             key = key * len(self._numbers) + self._numbers[piece]
         return key
-
-
-def _numbered(token_ids: NDArray[np.integer], pieces: Sequence[int]) -> NDArray[np.int32]:
-    """Of each token its number among the pieces (ascending), or -1."""
-    if not pieces:
-        return np.full(len(token_ids), -1, np.int32)
-    known = np.asarray(pieces, np.int64)  # a table by token id would be quicker, and huge for ids that are hashes
-    place = np.minimum(np.searchsorted(known, token_ids), len(known) - 1)
-    return np.where(known[place] == token_ids, place, -1).astype(np.int32)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..block_batch import BlockBatch, Ints, SideBatch, batch_of
+from ..block_batch import BlockBatch, Ints, SideBatch, batch_of, numbered
 from ..records import PART_KINDS, EncodedQuestion, PhraseBlock, ScorePart
 from .grid import Floats, exact_products, on_grid
 from .legal_spans import LegalSpans
@@ -127,7 +127,7 @@ def score_spans(
 
 
 def _dense(side: SideBatch, vector: NDArray[np.float32]) -> Floats:
-    return exact_products(side.vectors, vector) * side.vector_scales.astype(np.float64)
+    return exact_products(side.vectors, vector, side.largest) * side.vector_scales.astype(np.float64)
 
 
 def _lengths(side: SideBatch) -> Floats:
@@ -138,13 +138,12 @@ def _lengths(side: SideBatch) -> Floats:
 
 
 def _lex(batch: BlockBatch, lex: Sequence[LexWeight]) -> Floats:
-    if not lex:
-        return np.zeros(len(batch))
-    known, which = np.unique([term.id for term in lex], return_inverse=True)
-    weights = np.bincount(which, on_grid([term.weight for term in lex]))
-    place = np.minimum(np.searchsorted(known, batch.lex_ids), len(known) - 1)
-    weight = np.where(known[place] == batch.lex_ids, weights[place], 0.0)
-    found = np.flatnonzero(weight)
-    block = np.searchsorted(np.cumsum(batch.lex_counts), found, "right")
-    sums = np.bincount(block, weight[found] * batch.lex_impacts[found].astype(np.float64), minlength=len(batch))
-    return sums.astype(np.float64, copy=False)
+    weights: dict[int, float] = {}
+    for term, weight in zip(lex, on_grid([term.weight for term in lex]).tolist(), strict=True):
+        weights[term.id] = weights.get(term.id, 0.0) + weight
+    known = sorted(weights)
+    number = numbered(batch.lex_ids, known)
+    found = (number >= 0).nonzero()[0]
+    block = batch.lex_counts.cumsum().searchsorted(found, "right")
+    products = np.array([weights[id] for id in known])[number[found]] * batch.lex_impacts[found]
+    return np.bincount(block, products, minlength=len(batch)).astype(np.float64, copy=False)

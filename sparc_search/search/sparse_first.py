@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..interfaces import Hit, ManyQueries, Searchable
 from ..records import EncodedQuestion, Features, WeightedNgram
 from .lexical import LexWeight
+from .offers import offers
 
 
 def sparse_query(question: EncodedQuestion, lex: Sequence[LexWeight], lex_factor: float) -> Features:
@@ -32,6 +33,6 @@ def propose(
 ) -> list[list[Hit]]:
     """For each question the k best passages; none if the index shares nothing with it."""
     queries = [sparse_query(question, own, lex_factor) for question, own in zip(questions, lex, strict=True)]
-    if len(queries) > 1 and isinstance(store, ManyQueries):
+    if len(queries) > 1 and offers(store, ManyQueries):
         return store.sparse_search_many(queries, k, where)
     return [store.sparse_search(query, k, where) if any(query.values()) else [] for query in queries]

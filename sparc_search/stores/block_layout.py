@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -49,8 +50,16 @@ MATRIX: Final = np.dtype([("scale", "<f8"), ("entries", "<u4"), ("filled", "<u2"
 CHECKED_FROM: Final = 8
 """The checksum covers everything from here on."""
 
-KINDS: Final = tuple(name for name in HEAD.names or () if name.endswith(("_bytes", "_bits", "_matrices")))
-"""What says how the columns are to be read."""
+_FIELDS: Final = dict(HEAD.fields or {})
+_KIND_BYTES: Final = np.array(
+    [
+        _FIELDS[name][1] + byte
+        for name in _FIELDS
+        if name.endswith(("_bytes", "_bits", "_matrices")) or name in ("dense", "span", "pooled")
+        for byte in range(_FIELDS[name][0].itemsize)
+    ]
+)
+"""Bytes of a head that say how the columns are to be read."""
 
 
 class Column(IntEnum):
@@ -98,36 +107,71 @@ def read_matrices(blocks: Sequence[bytes], count: int) -> Array:
 
 
 def column_ends(heads: Array, matrices: Array) -> NDArray[np.int64]:
-    """(blocks, columns + 1) where each column begins, and behind it where the next does."""
-    count = {name: heads[name].astype(np.int64) for name in HEAD.names or () if name not in ("levels", "passage_scale")}
-    tokens, starts, ends = count["tokens"], count["starts"], count["ends"]
-    entries = matrices["entries"].sum(axis=1, dtype=np.int64)
-    filled = matrices["filled"].astype(np.int64)
-    of_starts = np.arange(matrices.shape[1])[None] < count["start_matrices"][:, None]
-    widths = np.where(of_starts, row_bytes(starts)[:, None], row_bytes(ends)[:, None])
-    sizes = (
-        HEAD.itemsize + matrices.shape[1] * MATRIX.itemsize + 0 * tokens,
-        tokens * count["id_bytes"],
-        tokens,
-        row_bytes(tokens),
-        row_bytes(tokens),
-        starts * count["dense"] * count["vector_bits"] // 8,
-        ends * count["dense"] * count["vector_bits"] // 8,
-        starts * count["span"] * count["span_bits"] // 8,
-        ends * count["span"] * count["span_bits"] // 8,
-        starts * count["scale_bytes"],
-        starts * count["scale_bytes"],
-        ends * count["scale_bytes"],
-        ends * count["scale_bytes"],
-        count["pooled"],
-        count["terms"] * count["id_bytes"],
-        count["terms"] * count["impact_bytes"],
-        tokens * matrices.shape[1] * count["count_bytes"],
-        (filled * widths).sum(axis=1),
-        (entries * count["value_bits"] + 7) // 8,
-        tokens * OFFSET_BYTES[np.minimum(heads["offset_kind"], 3)],
+    """(blocks, columns + 1) where each column begins, and behind it where the next does. All must be `alike`."""
+    first = heads[0]
+    starts, ends = row_bytes(heads["starts"].astype(np.int64)), row_bytes(heads["ends"].astype(np.int64))
+    split = int(first["start_matrices"])
+    filled, value_bits = matrices["filled"].astype(np.int64), int(first["value_bits"])
+    counts = np.empty((len(heads), len(_COUNTED)), np.int64)
+    counts[:, 0] = 1
+    for number, name in enumerate(("tokens", "starts", "ends", "terms"), 1):
+        counts[:, number] = heads[name]
+    counts[:, 5] = row_bytes(counts[:, 1])
+    counts[:, 6] = filled[:, :split].sum(axis=1) * starts + filled[:, split:].sum(axis=1) * ends
+    counts[:, 7] = (matrices["entries"].sum(axis=1, dtype=np.int64) * value_bits + 7) // 8
+    counts[:, 8] = counts[:, 1] * OFFSET_BYTES[np.minimum(heads["offset_kind"], 3)]
+    return counts @ _ends_by_count(_raw(heads)[0, _KIND_BYTES].tobytes(), matrices.shape[1])
+
+
+_COUNTED: Final = ("blocks", "tokens", "starts", "ends", "terms", "positions", "rows", "values", "offsets")
+"""What the sizes of columns depend on, the last four in bytes."""
+
+
+@lru_cache(maxsize=64)
+def _ends_by_count(kinds: bytes, matrices: int) -> NDArray[np.int64]:
+    """(counted, columns + 1) by how many bytes one more of something moves the ends of the columns."""
+    raw = np.zeros(HEAD.itemsize, np.uint8)
+    raw[_KIND_BYTES] = np.frombuffer(kinds, np.uint8)
+    head: Any = raw.view(HEAD)[0]
+    ids, scales, dense, span = (int(head[name]) for name in ("id_bytes", "scale_bytes", "dense", "span"))
+    vector, coherency = dense * int(head["vector_bits"]) // 8, span * int(head["span_bits"]) // 8
+    sizes: tuple[tuple[str, int], ...] = (
+        ("blocks", HEAD.itemsize + matrices * MATRIX.itemsize),
+        ("tokens", ids),
+        ("tokens", 1),
+        ("positions", 1),
+        ("positions", 1),
+        ("starts", vector),
+        ("ends", vector),
+        ("starts", coherency),
+        ("ends", coherency),
+        ("starts", scales),
+        ("starts", scales),
+        ("ends", scales),
+        ("ends", scales),
+        ("blocks", int(head["pooled"])),
+        ("terms", ids),
+        ("terms", int(head["impact_bytes"])),
+        ("tokens", matrices * int(head["count_bytes"])),
+        ("rows", 1),
+        ("values", 1),
+        ("offsets", 1),
     )
-    return np.cumsum(np.stack(sizes, axis=1), axis=1)
+    table = np.zeros((len(_COUNTED), len(sizes)), np.int64)
+    for column, (counted, size) in enumerate(sizes):
+        table[_COUNTED.index(counted), column] = size
+    return table.cumsum(axis=1)
+
+
+def alike(heads: Array, matrices: Array) -> bool:
+    """Whether all blocks are packed in the same way, as those of one model mostly are."""
+    raw = _raw(heads)[:, _KIND_BYTES]
+    return bool((raw == raw[0]).all() and (matrices["n"] == matrices["n"][0]).all())
+
+
+def _raw(heads: Array) -> NDArray[np.uint8]:
+    """(blocks, bytes) the heads as they are stored."""
+    return heads.view(np.uint8).reshape(len(heads), HEAD.itemsize)
 
 
 def row_bytes(bits: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..block_batch import BlockBatch, Entries, Ints, SideBatch, batch_of, before, ranges
-from .block_layout import CHECKED_FROM, KINDS, Column, column_ends, damaged, read_heads, read_matrices, row_bytes
+from .block_layout import CHECKED_FROM, Column, alike, column_ends, damaged, read_heads, read_matrices, row_bytes
 from .packing import halves, nibbles_at, places_of
 from .phrase_block import COUNT_TYPES, ID_TYPES, decode, read_floats, read_offsets
 
@@ -29,7 +29,7 @@ def decode_batch(blocks: Sequence[bytes], *, check: bool = False) -> BlockBatch:
         if check:
             _check_sums(blocks, heads)
         matrices = read_matrices(blocks, int(heads["start_matrices"][0]) + int(heads["end_matrices"][0]))
-        if not _alike(heads, matrices):
+        if not alike(heads, matrices):
             return batch_of([decode(data, check=False) for data in blocks])
         return _decode(blocks, heads, matrices)
     except (ValueError, IndexError, TypeError, KeyError) as error:
@@ -42,21 +42,15 @@ def _check_sums(blocks: Sequence[bytes], heads: Array) -> None:
         raise damaged("has changed bytes")
 
 
-def _alike(heads: Array, matrices: Array) -> bool:
-    """Whether all are packed in the same way, as blocks of one model mostly are."""
-    same = all(np.all(heads[name] == heads[name][0]) for name in (*KINDS, "dense", "span", "pooled"))
-    return same and bool(np.all(matrices["n"] == matrices["n"][0]))
-
-
 def _decode(blocks: Sequence[bytes], heads: Array, matrices: Array) -> BlockBatch:
     ends = column_ends(heads, matrices)
     if ends[:, -1].tolist() != [len(data) for data in blocks]:
         raise ValueError("length")
-    views = [memoryview(data) for data in blocks]
+    bounds = ends.T.tolist()
 
-    def cut(column: Column) -> NDArray[np.uint8]:
-        bounds = zip(views, ends[:, column].tolist(), ends[:, column + 1].tolist(), strict=True)
-        return np.frombuffer(b"".join([view[begin:end] for view, begin, end in bounds]), np.uint8)
+    def cut(column: int) -> NDArray[np.uint8]:
+        parts = [data[begin:end] for data, begin, end in zip(blocks, bounds[column], bounds[column + 1], strict=True)]
+        return np.frombuffer(b"".join(parts), np.uint8)
 
     head, split = heads[0], int(heads["start_matrices"][0])
     ids, sizes = ID_TYPES[int(head["id_bytes"])], matrices["n"][0].tolist()
@@ -90,6 +84,7 @@ def _side(heads: Array, cut: Cut, side: int) -> SideBatch:
         kept=kept,
         positions=_positions(cut(Column(Column.START_POSITIONS + side)), heads["tokens"].astype(np.int64), kept),
         vectors=halves(vectors) if head["vector_bits"] == 4 else (vectors.view(np.int8),),
+        largest=1 << (int(head["vector_bits"]) - 1),
         vector_scales=scales[0],
         spans=np.concatenate(halves(spans), axis=1) if head["span_bits"] == 4 else spans.view(np.int8),
         span_scales=scales[1],
@@ -105,46 +100,50 @@ class _PackedMatrices:
     """Sparse matrices of which only the columns that are asked for are unpacked."""
 
     def __init__(self, heads: Array, matrices: Array, cut: Cut) -> None:
-        count = matrices.shape[1]
+        blocks, count = matrices.shape
         self.scales = matrices["scale"].astype(np.float64)
         tokens = heads["tokens"].astype(np.int64)
         of_starts = np.arange(count) < int(heads["start_matrices"][0])
         starts, ends = (row_bytes(heads[name].astype(np.int64))[:, None] for name in ("starts", "ends"))
         self._widths = np.where(of_starts, starts, ends)  # bytes of the bits of a column
         # Columns of block 0's first matrix, then of its second, ..., then of block 1's first.
-        self._first = before(np.repeat(tokens, count)).reshape(len(heads), count)
-        counts = cut(Column.COUNTS).view(COUNT_TYPES[int(heads["count_bytes"][0])])
-        self._counts = counts
-        self._entries = _before_each(counts)
-        widths = self._widths.astype(np.uint16).repeat(np.repeat(tokens, count))
-        self._bytes = _before_each(widths * (counts > 0))
+        self._first = before(tokens.repeat(count)).reshape(blocks, count)
+        self._counts = cut(Column.COUNTS).view(COUNT_TYPES[int(heads["count_bytes"][0])])
         self._rows, self._values = cut(Column.ROWS), cut(Column.VALUES)
+        self._entries_before = _before_each(self._counts)
+        self._filled_before = _before_each(self._counts != 0)
+        filled = matrices["filled"].astype(np.int64)
+        # Where the bits of a matrix begin, less those of the filled columns before it.
+        self._base = before((filled * self._widths).reshape(-1)) - before(filled.reshape(-1)) * self._widths.reshape(-1)
         # Sixteen for each block: one that is short may not have them all.
         self._levels = heads["levels"].reshape(-1) if heads["value_bits"][0] == 4 else None
         # With two values in a byte, those of a block with an odd number are followed by half a byte of nothing.
         entries = matrices["entries"].sum(axis=1, dtype=np.int64)
-        self._skipped = before(entries % 2) if self._levels is not None else np.zeros(len(heads), np.int64)
-        if self._entries[-1] != entries.sum() or self._bytes[-1] != len(self._rows):
+        self._skipped = before(entries % 2) if self._levels is not None else np.zeros(blocks, np.int64)
+        if self._entries_before[-1] != entries.sum() or self._filled_before[-1] != filled.sum():
             raise ValueError("entries")
 
     def entries(self, matrix: Ints, block: Ints, column: Ints) -> Entries:
         """What stands in these columns."""
-        at = self._first[block, matrix] + column
+        which = block * self._widths.shape[1] + matrix
+        at = self._first.reshape(-1)[which] + column
         counts = self._counts[at].astype(np.int64)
-        widths = np.where(counts > 0, self._widths[block, matrix], 0)
-        bits = np.unpackbits(self._rows[ranges(self._bytes[at], widths)])
-        found = np.flatnonzero(bits)
+        widths = self._widths.reshape(-1)[which]
+        begins = self._base[which] + self._filled_before[at] * widths
+        widths[counts == 0] = 0
+        bits = np.unpackbits(self._rows[ranges(begins, widths)])
+        found = bits.nonzero()[0]
         if len(found) != counts.sum():
             raise damaged("has weights for more or fewer positions than it says")
-        rows = found - np.repeat(8 * before(widths), counts)
-        places = ranges(self._entries[at] + self._skipped[block], counts)
+        rows = found - (8 * before(widths)).repeat(counts)
+        places = ranges(self._entries_before[at] + self._skipped[block], counts)
         if self._levels is None:
             return Entries(counts, rows, self._values[places])
-        return Entries(counts, rows, self._levels[nibbles_at(self._values, places) + np.repeat(16 * block, counts)])
+        return Entries(counts, rows, self._levels[nibbles_at(self._values, places) + (16 * block).repeat(counts)])
 
 
 def _before_each(sizes: Array) -> Ints:
     """How much comes before each, and, last, how much there is."""
     sums = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes.astype(np.int64), out=sums[1:])
+    sizes.cumsum(dtype=np.int64, out=sums[1:])
     return sums

@@ -1,11 +1,25 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from random_blocks import generators
 
+from sparc_search.search import grid as grids
 from sparc_search.search.grid import VECTOR_BITS, exact_products, on_grid
+
+
+@pytest.fixture(params=["as doubles", "as single floats"], autouse=True, scope="module")
+def both_ways(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Few products are taken as doubles, many as single floats, some rows at a time."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "as single floats":
+            patch.setattr(grids, "_FEW", 0)
+            patch.setattr(grids, "_PRODUCTS", 1 << 11)
+        yield
 
 
 @given(st.lists(st.floats(-1e6, 1e6, width=32), max_size=40))
@@ -24,7 +38,8 @@ def test_products_are_exact(rng: np.random.Generator, largest: int, size: int, s
     whole = grid / np.ldexp(1.0, int(np.frexp(np.abs(grid).max())[1]) - VECTOR_BITS)
     expected = [sum(int(a) * int(b) for a, b in zip(row, whole, strict=True)) for row in stored]
     step = np.ldexp(1.0, int(np.frexp(np.abs(grid).max())[1]) - VECTOR_BITS)
-    assert exact_products((stored,), vector).tolist() == [number * step for number in expected]
+    for bound in (largest, 128):
+        assert exact_products((stored,), vector, bound).tolist() == [number * step for number in expected]
 
 
 @given(generators(), st.integers(0, 30))
