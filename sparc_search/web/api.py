@@ -58,15 +58,7 @@ def ask_json(index: Index, wanted: requests.Ask) -> dict[str, Any]:
     if not wanted.explain:
         where = dict(wanted.where)
         return reply_json(index.ask(wanted.question, k=wanted.k, strategy=wanted.strategy, where=where))
-    view = inspection.answer_view(
-        index,
-        wanted.question,
-        rank=wanted.rank,
-        against=wanted.against,
-        k=wanted.k,
-        strategy=wanted.strategy,
-        where=dict(wanted.where),
-    )
+    view = view_of(index, wanted)
     found = inspection.to_json(view)
     found["answers"] = found["answers"][: wanted.k]  # the one it is put beside may be further down
     question = found.pop("question")
@@ -75,6 +67,19 @@ def ask_json(index: Index, wanted: requests.Ask) -> dict[str, Any]:
     best = view.answers[0].confidence if view.answers else None
     explanation = {"question": question, "comparison": comparison, "opensearch_query": query}
     return {"question": view.question.question, "confidence": best, **found, "explanation": explanation}
+
+
+def view_of(index: Index, wanted: requests.Ask) -> inspection.AnswerView:
+    """The answers with everything that explains them."""
+    return inspection.answer_view(
+        index,
+        wanted.question,
+        rank=wanted.rank,
+        against=wanted.against,
+        k=wanted.k,
+        strategy=wanted.strategy,
+        where=dict(wanted.where),
+    )
 
 
 def reply_json(reply: Reply, *, explain: bool = False) -> dict[str, Any]:

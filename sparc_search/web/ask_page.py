@@ -18,7 +18,7 @@ from sparc_search.interfaces import Listing
 from sparc_search.records import STRATEGIES, PartKind, ScorePart
 
 from . import charts
-from .api import ask_of
+from .api import ask_of, view_of
 from .excerpt import Excerpt, excerpt
 from .pages import page_response
 from .requests import Ask
@@ -91,15 +91,7 @@ def _metadata(index: Index) -> Mapping[str, Sequence[tuple[str, int]]]:
 
 
 def _answered(index: Index, wanted: Ask) -> dict[str, Any]:
-    view = inspection.answer_view(
-        index,
-        wanted.question,
-        rank=wanted.rank,
-        against=wanted.against,
-        k=wanted.k,
-        strategy=wanted.strategy,
-        where=dict(wanted.where),
-    )
+    view = view_of(index, wanted)
     scale = charts.stacked_scale([answer.by_kind for answer in view.answers])
     return {
         **_common(index, wanted),
