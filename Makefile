@@ -57,6 +57,7 @@ check: $(VENV)/.dev ## ruff, format, mypy --strict, layering, docs
 
 bench: $(VENV)/.test ## measure speed and size on this machine
 	$(RUN)/python -m tools.bench $(BENCH_ARGS)
+	$(RUN)/python -m tools.bench_opensearch
 
 docs: $(VENV)/.dev ## write the parts of the documentation that are made from the code
 	$(RUN)/python tools/docs.py --write

@@ -65,10 +65,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.index, options.questions = _sample(Path(stack.enter_context(tempfile.TemporaryDirectory())))
         local = stack.enter_context(Index.open(options.index, settings=settings, encoder=open_encoder(settings)))
         questions = [cleaned(one.text) for one in read_questions(options.questions, sample=options.sample)]
-        body = _measured(here, local, questions, options)
+        parts = []
+        for part in _measured(here, local, questions, options):
+            result(part + "\n")  # at once: a run over a large index is long, and may be stopped
+            parts.append(part)
     name = options.name or options.index.name
-    write_section(f"opensearch-{name}", f"OpenSearch: {name}", options.command, body)
-    result(body)
+    write_section(f"opensearch-{name}", f"OpenSearch: {name}", options.command, "\n\n".join(parts))
     return 0
 
 
@@ -102,26 +104,25 @@ def _sample(folder: Path) -> tuple[Path, Path]:
     return index, ROOT / "examples" / "questions.jsonl"
 
 
-def _measured(here: Place, local: Index, questions: Sequence[str], options: argparse.Namespace) -> str:
+def _measured(here: Place, local: Index, questions: Sequence[str], options: argparse.Namespace) -> Iterator[str]:
     store = local.store
     assert isinstance(store, LocalStore), "only a local index can be loaded"
     count = int(str(store.describe()["passages"]))
-    parts = [
+    yield (
         f"{here.server.dialect.name} {here.server.version}, {count:,} passages, {len(questions):,} questions of "
-        f"{options.questions.name}.",
-        _loading(here, local, min(options.load, 8 * count), max(count // 4, 1)),
-        _search_index(here, local),
-    ]
+        f"{options.questions.name}."
+    )
+    yield _loading(here, local, min(options.load, 8 * count), max(count // 4, 1))
+    yield _search_index(here, local)
     with Index.open(settings=here.named(SEARCHED), encoder=local.encoder) as remote:
-        parts.append(_same_answers(local, remote, questions[: options.parity]))
-        parts.append(_latency(here, remote, questions))
+        yield _same_answers(local, remote, questions[: options.parity])
+        yield _latency(here, remote, questions)
     with here.store(SEARCHED, writable=True) as written:
         written.compact()
     with Index.open(settings=here.named(SEARCHED), encoder=local.encoder) as remote:
-        parts.append(_latency(here, remote, questions))
+        yield _latency(here, remote, questions)
     here.drop(SEARCHED)
-    parts.append(_sizes(here, list(islice(_passages(store.documents()), options.weigh))))
-    return "\n\n".join(parts)
+    yield _sizes(here, list(islice(_passages(store.documents()), options.weigh)))
 
 
 # --- loading ---------------------------------------------------------------------------------------------------------
@@ -146,14 +147,11 @@ def _search_index(here: Place, local: Index) -> str:
     """The index that is searched, whole."""
     store, began, count = local.store, time.perf_counter(), 0
     assert isinstance(store, LocalStore)
-    marks: list[tuple[float, int]] = [(began, 0)]
     with here.store(SEARCHED, local.encoder.fingerprint, writable=True) as new:
         for some in loading.portions(store.documents(), loading.COMMIT):
             new.add(some)
             count += sum(len(one.passages) for one in some)
-            marks.append((time.perf_counter(), count))
-    seconds = marks[-1][0] - began
-    note(f"loaded {count:,} passages in {seconds:,.0f} s")
+    seconds = time.perf_counter() - began
     return (
         f"The whole index, read from the local one, was loaded in {seconds:,.0f} s, {count / seconds:,.0f} passages/s."
     )

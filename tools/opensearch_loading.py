@@ -28,6 +28,7 @@ COMMIT: Final = 512
 """Passages that `sparc-search ingest` commits at a time."""
 
 PLAIN, LOADER, STORE = "plain bulk", "the bulk loader", "`store.add`, all it takes"
+_PATIENT: Final = {"request_timeout": 600}
 Documents = Sequence[EncodedDocument]
 
 
@@ -97,7 +98,7 @@ def _turn(into: Loading, server: Server, store: OpenSearchStore, indices: tuple[
 def send_plainly(server: Server, requests: Iterable[bytes]) -> None:
     """Bulk requests, several at a time, with one look at whether all went well."""
     with ThreadPoolExecutor(Limits().in_flight) as pool:
-        for answer in pool.map(lambda data: server.send("POST", "/_bulk", data), requests):
+        for answer in pool.map(lambda data: server.send("POST", "/_bulk", data, _PATIENT), requests):
             assert not answer["errors"], "the server refused something"
 
 
