@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .packing import halves, pack_halves
+from .packing import pack_halves
 
 _PLAIN = 3
 _TYPES: dict[int, np.dtype[Any]] = {1: np.dtype("<u1"), 2: np.dtype("<u2"), _PLAIN: np.dtype("<i4")}
@@ -36,8 +36,10 @@ def unpack_offsets(kind: int, data: NDArray[np.uint8]) -> NDArray[np.int32]:
         plain: NDArray[np.int32] = data.view(_TYPES[kind]).reshape(-1, 2).astype(np.int32)
         return plain
     if kind == 0:
-        gaps, lengths = (half.astype(np.int64) + 8 for half in halves(data))
+        gaps, lengths = data & np.uint8(15), data >> np.uint8(4)
     else:
-        gaps, lengths = data.view(_TYPES[kind]).reshape(-1, 2).astype(np.int64).T
-    ends = np.cumsum(gaps + lengths)
-    return np.stack([ends - lengths, ends], axis=1).astype(np.int32)
+        gaps, lengths = data.view(_TYPES[kind]).reshape(-1, 2).T
+    offsets = np.empty((len(gaps), 2), np.int32)
+    np.add(gaps, lengths, dtype=np.int32).cumsum(out=offsets[:, 1])
+    np.subtract(offsets[:, 1], lengths, out=offsets[:, 0])
+    return offsets

@@ -19,7 +19,7 @@ from .packing import halves, nibbles_at, places_of
 from .phrase_block import COUNT_TYPES, ID_TYPES, decode, read_floats, read_offsets
 
 Array = NDArray[Any]
-Cut = Callable[[Column], NDArray[np.uint8]]
+Cut = Callable[..., NDArray[np.uint8]]
 
 
 def decode_batch(blocks: Sequence[bytes], *, check: bool = False) -> BlockBatch:
@@ -46,20 +46,25 @@ def _decode(blocks: Sequence[bytes], heads: Array, matrices: Array) -> BlockBatc
     ends = column_ends(heads, matrices)
     if ends[:, -1].tolist() != [len(data) for data in blocks]:
         raise ValueError("length")
-    bounds = ends.T.tolist()
+    views, bounds = [memoryview(data) for data in blocks], ends.T.tolist()
 
-    def cut(column: int) -> NDArray[np.uint8]:
-        parts = [data[begin:end] for data, begin, end in zip(blocks, bounds[column], bounds[column + 1], strict=True)]
+    def cut(*columns: Column) -> NDArray[np.uint8]:
+        parts = [
+            view[begin:end]
+            for column in columns
+            for view, begin, end in zip(views, bounds[column], bounds[column + 1], strict=True)
+        ]
         return np.frombuffer(b"".join(parts), np.uint8)
 
     head, split = heads[0], int(heads["start_matrices"][0])
     ids, sizes = ID_TYPES[int(head["id_bytes"])], matrices["n"][0].tolist()
+    start, end = _sides(heads, cut)
     return BlockBatch(
         lengths=heads["tokens"].astype(np.int64),
         token_ids=cut(Column.TOKEN_IDS).view(ids),
         flags=cut(Column.FLAGS),
-        start=_side(heads, cut, 0),
-        end=_side(heads, cut, 1),
+        start=start,
+        end=end,
         ngrams=(tuple(sizes[:split]), tuple(sizes[split:])),
         sparse=_PackedMatrices(heads, matrices, cut),
         passage_vectors=cut(Column.PASSAGE_VECTOR).view(np.int8).reshape(len(blocks), int(head["pooled"])),
@@ -71,29 +76,40 @@ def _decode(blocks: Sequence[bytes], heads: Array, matrices: Array) -> BlockBatc
     )
 
 
-def _side(heads: Array, cut: Cut, side: int) -> SideBatch:
-    head, kept = heads[0], heads[("starts", "ends")[side]].astype(np.int64)
-    rows = int(kept.sum())
-    vectors = cut(Column(Column.START_VECTORS + side)).reshape(rows, int(head["dense"]) * int(head["vector_bits"]) // 8)
-    spans = cut(Column(Column.START_SPANS + side)).reshape(rows, int(head["span"]) * int(head["span_bits"]) // 8)
-    scales = [
-        read_floats(cut(Column(column + 2 * side)), int(head["scale_bytes"]))
-        for column in (Column.START_SCALES, Column.START_SPAN_SCALES)
-    ]
-    return SideBatch(
-        kept=kept,
-        positions=_positions(cut(Column(Column.START_POSITIONS + side)), heads["tokens"].astype(np.int64), kept),
-        vectors=halves(vectors) if head["vector_bits"] == 4 else (vectors.view(np.int8),),
-        largest=1 << (int(head["vector_bits"]) - 1),
-        vector_scales=scales[0],
-        spans=np.concatenate(halves(spans), axis=1) if head["span_bits"] == 4 else spans.view(np.int8),
-        span_scales=scales[1],
+def _sides(heads: Array, cut: Cut) -> tuple[SideBatch, SideBatch]:
+    """Starts and ends; what is unpacked is unpacked for both together."""
+    head, kept = heads[0], (heads["starts"].astype(np.int64), heads["ends"].astype(np.int64))
+    starts, ends = int(kept[0].sum()), int(kept[1].sum())
+    vectors = _numbers(
+        cut(Column.START_VECTORS, Column.END_VECTORS), starts + ends, int(head["dense"]), int(head["vector_bits"])
     )
+    spans = _numbers(
+        cut(Column.START_SPANS, Column.END_SPANS), starts + ends, int(head["span"]), int(head["span_bits"])
+    )
+    joined = spans[0] if len(spans) == 1 else np.concatenate(spans, axis=1)
+    columns = (Column.START_SCALES, Column.END_SCALES, Column.START_SPAN_SCALES, Column.END_SPAN_SCALES)
+    scales = read_floats(cut(*columns), int(head["scale_bytes"])).reshape(2, starts + ends)
+    bits = cut(Column.START_POSITIONS, Column.END_POSITIONS)
+    first_bit = 8 * before(np.tile(row_bytes(heads["tokens"].astype(np.int64)), 2))
+    positions = places_of(bits) - first_bit.repeat(np.concatenate(kept))
+
+    def side(number: int, rows: slice) -> SideBatch:
+        return SideBatch(
+            kept=kept[number],
+            positions=positions[rows],
+            vectors=tuple(part[rows] for part in vectors),
+            largest=1 << (int(head["vector_bits"]) - 1),
+            vector_scales=scales[0, rows],
+            spans=joined[rows],
+            span_scales=scales[1, rows],
+        )
+
+    return side(0, slice(0, starts)), side(1, slice(starts, None))
 
 
-def _positions(bits: NDArray[np.uint8], tokens: Ints, kept: Ints) -> Ints:
-    """Every block's bits begin at a whole byte."""
-    return places_of(bits) - np.repeat(8 * before(row_bytes(tokens)), kept)
+def _numbers(packed: NDArray[np.uint8], rows: int, width: int, bits: int) -> tuple[NDArray[np.int8], ...]:
+    """Vectors, in one part or in two halves."""
+    return halves(packed.reshape(rows, width // 2)) if bits == 4 else (packed.view(np.int8).reshape(rows, width),)
 
 
 class _PackedMatrices:

@@ -102,10 +102,10 @@ class VectorIndex:
 
 
 @contextmanager
-def _threads(faiss: Any, queries: int) -> Iterator[None]:
+def _threads(faiss: Any, most: int) -> Iterator[None]:
     """No more threads than queries: one query gains nothing by two, and on a busy machine waits for the second."""
     usual = faiss.omp_get_max_threads()  # of this thread; others are not touched
-    faiss.omp_set_num_threads(max(1, min(usual, queries)))
+    faiss.omp_set_num_threads(max(1, min(usual, most)))
     try:
         yield
     finally:
@@ -161,8 +161,9 @@ def _flat(faiss: Any, vectors: NDArray[np.int8], scales: NDArray[np.float32]) ->
     codes = dimensions // 2 if dimensions % 2 == 0 else dimensions
     index = faiss.IndexPQFastScan(dimensions, codes, 4, faiss.METRIC_INNER_PRODUCT)
     index.pq.cp.seed, index.pq.cp.niter, index.pq.cp.min_points_per_centroid = 45, 4, 1
-    index.train(_some(vectors, scales, _CODE_TRAINING))
-    _fill(index, vectors, scales)
+    with _threads(faiss, 1):  # work for a second, in steps so short that threads wait for each other most of the time
+        index.train(_some(vectors, scales, _CODE_TRAINING))
+        _fill(index, vectors, scales)
     return index
 
 

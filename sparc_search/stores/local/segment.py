@@ -52,7 +52,12 @@ class Segment:
             high = scores >= np.partition(scores, -k)[-k]
             numbers, scores = numbers[high], scores[high]
         order = np.lexsort((self.ranks[numbers], -scores))[:k]
-        return [(score, self.id(n)) for score, n in zip(scores[order].tolist(), numbers[order].tolist(), strict=True)]
+        return list(zip(scores[order].tolist(), self._ids(numbers[order]), strict=True))
+
+    def _ids(self, numbers: NDArray[np.int64]) -> list[str]:
+        """The passage ids of these rows."""
+        bounds = zip(self.id_offsets[numbers].tolist(), self.id_offsets[numbers + 1].tolist(), strict=True)
+        return [self.ids[begin:end].tobytes().decode("utf-8", "surrogatepass") for begin, end in bounds]
 
     def holding(self, rows: NDArray[np.int64]) -> Mask:
         """Which of its passages are among these rows (ascending)."""
