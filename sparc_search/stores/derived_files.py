@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,6 +38,15 @@ def map_array(folder: Path, name: str) -> NDArray[Any]:
         raise damaged(path, "is missing") from None
     except (ValueError, EOFError) as error:
         raise damaged(path, "does not begin as it should") from error
+
+
+def release(array: NDArray[Any]) -> None:
+    """Let go of the memory that a mapped array has come to fill; it can still be read. Others stay as they are."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)  # of a file that is only read: the pages come again when they are asked for
 
 
 def listed(folder: Path) -> Files:

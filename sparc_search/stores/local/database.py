@@ -17,6 +17,7 @@ FORMAT: Final = 2
 """Number of everything in an index folder: tables, phrase blocks, features, segments."""
 
 FILE: Final = "index.db"
+_MAPPED: Final = 1 << 30
 
 # Rows of `passages` count up and are never used again: a segment is a range of them, the newest are those above the
 # last segment, and a row that was deleted stays deleted in every derived file that still knows it.
@@ -86,14 +87,18 @@ def create(folder: Path, encoder: str) -> None:
             connection.close()
 
 
-def connect(folder: Path, *, writable: bool) -> sqlite3.Connection:
-    """A connection to an existing database of this format, safe to hand from thread to thread."""
+def connect(folder: Path, *, writable: bool, mapped: bool = True) -> sqlite3.Connection:
+    """A connection to an existing database of this format, safe to hand from thread to thread.
+
+    A mapped database is read fastest, but what was read counts as memory of the process: nothing for a writer, which
+    comes to read all of it once.
+    """
     with translated(folder):
         connection = _connect(folder / FILE, "rw" if writable else "ro", unchanging=not writable and _at_rest(folder))
         try:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA mmap_size = 1073741824")
+            connection.execute(f"PRAGMA mmap_size = {_MAPPED if mapped else 0}")
             connection.execute("PRAGMA busy_timeout = 10000")
             found = _format(connection)
         except BaseException:

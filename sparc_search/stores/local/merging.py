@@ -98,6 +98,8 @@ def _write_postings(pieces: Sequence[_Piece], folder: Path) -> None:
             tops.append(largest(part.values, np.append(0, np.cumsum(part.counts))))
             rows.append(part.rows)
             values.append(part.values)
+            for piece in pieces:
+                piece.segment.postings.release()
 
 
 @dataclass(frozen=True, slots=True)

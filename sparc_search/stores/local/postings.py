@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...records import Features
+from ..derived_files import release
 from ..short_floats import unshorten
 from .features import FieldValues
 
@@ -48,6 +49,11 @@ class Postings:
     tops: NDArray[np.uint16]  # (features,) the largest value
     rows: NDArray[np.uint32]  # (postings,)
     values: NDArray[np.uint16]  # (postings,) short floats
+
+    def release(self) -> None:
+        """Let go of the memory of mapped arrays; they can still be read."""
+        for array in (self.keys, self.checks, self.offsets, self.tops, self.rows, self.values):
+            release(array)
 
     def find(self, query: Query) -> list[Term]:
         """The features of a query that there are, in its order."""

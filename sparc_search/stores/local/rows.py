@@ -100,6 +100,14 @@ def read_blocks(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str,
     return {id: found[id] for id in ids if id in found}
 
 
+def content_hashes(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
+    """The content hash of each document that is there."""
+    found: dict[str, str] = {}
+    for some in chunks(ids):
+        found.update(connection.execute(f"SELECT id, content_hash FROM documents WHERE id IN ({marks(some)})", some))
+    return found
+
+
 def _encoded_passages(connection: sqlite3.Connection, document: int) -> Iterator[EncodedPassage]:
     query = f"SELECT {_COLUMNS}, e.block, e.features FROM {_TABLES} WHERE p.document = ? ORDER BY p.number"
     for *values, features in connection.execute(query, (document,)):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...errors import IndexDamaged, IndexFailure, IndexMismatch, UsageError
 from ...interfaces import CheckReport, EncodedDocument, Hit
 from ..reading import Reading
-from . import database, layout
+from . import database, layout, rows
 from .browsing import Browsing
 from .describe import describe
 from .points import reach
@@ -76,7 +76,7 @@ class LocalStore(Browsing, Reading):
         self._writer = self._open_writer() if writable else None
 
     def _open_writer(self) -> Writer:
-        writer = Writer(database.connect(self._folder, writable=True), self._folder)
+        writer = Writer(database.connect(self._folder, writable=True, mapped=False), self._folder)
         try:
             if not writer.begin():
                 writer.rebuild([name for name, _ in damaged_segments(writer.connection, self._folder)])
@@ -93,14 +93,19 @@ class LocalStore(Browsing, Reading):
         if self._unchecked:
             check_before_reading(self.location, self._folder)
             self._unchecked = False
+        with self._reading() as connection:
+            state = self._pin(connection)
+            try:
+                yield View(connection, state)
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
         connection = self._connection()
         try:
             with database.translated(self._folder):
-                state = self._pin(connection)
-                try:
-                    yield View(connection, state)
-                finally:
-                    connection.execute("ROLLBACK")
+                yield connection
         finally:
             with self._lock:
                 self._idle.append(connection)
@@ -123,7 +128,7 @@ class LocalStore(Browsing, Reading):
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return database.connect(self._folder, writable=False)
+        return database.connect(self._folder, writable=False, mapped=self._writer is None)
 
     def _load(self, connection: sqlite3.Connection) -> State:
         with self._lock:
@@ -133,6 +138,14 @@ class LocalStore(Browsing, Reading):
             if self._state is None or state.generation > self._state.generation:
                 self._state = state
         return state
+
+    def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
+        """The content hash of each document that is there.
+
+        From the database alone: an ingest asks between its own commits, and need not load what it has just written.
+        """
+        with self._reading() as connection:
+            return rows.content_hashes(connection, document_ids)
 
     def dense_search(self, vectors: NDArray[np.float32], k: int, where: Mapping[str, str]) -> list[list[Hit]]:
         """For each vector the k passages of the largest inner product, ties by passage id."""

@@ -135,11 +135,7 @@ class View:
 
     def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
         """The content hash of each document that is there."""
-        found: dict[str, str] = {}
-        for some in rows.chunks(document_ids):
-            query = f"SELECT id, content_hash FROM documents WHERE id IN ({rows.marks(some)})"
-            found.update(self.connection.execute(query, some))
-        return found
+        return rows.content_hashes(self.connection, document_ids)
 
     def documents(self) -> Iterator[EncodedDocument]:
         """Every document, by id."""
