@@ -19,7 +19,7 @@ from typing import Any
 
 from . import plugins
 from .errors import UsageError
-from .interfaces import Configurable, DenseSearch, DenseStore, Encoder, Store, StoreOpener, VectorSource
+from .interfaces import Configurable, DenseSearch, DenseStore, Encoder, Preparable, Store, StoreOpener, VectorSource
 from .records import STRATEGIES, Reply, Strategy
 from .search import confidence
 from .search.coordinator import Coordinator, SearchOptions
@@ -54,6 +54,8 @@ class Index:
         encoder = encoder or open_encoder(settings)
         store = open_store(replace(settings, index=location), encoder.fingerprint, writable=False)
         try:
+            if isinstance(encoder, Preparable):
+                encoder.prepare()
             return cls(store, encoder, _open_dense(store, location, settings), settings)
         except BaseException:
             store.close()

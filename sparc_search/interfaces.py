@@ -46,6 +46,14 @@ class Encoder(Protocol):
         """Encode questions."""
 
 
+@runtime_checkable
+class Preparable(Protocol):
+    """An encoder that loads its network at the first use: one that is only asked what is known need not."""
+
+    def prepare(self) -> None:
+        """Load it now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A passage that a first stage proposes."""

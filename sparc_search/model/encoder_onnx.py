@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class OnnxNetwork:
     """An `encoding.Network` over an onnxruntime session: the wanted outputs of its one graph."""
 
-    def __init__(self, session: onnxruntime.InferenceSession | OneThread, outputs: list[str]) -> None:
+    def __init__(self, session: onnxruntime.InferenceSession | Session, outputs: list[str]) -> None:
         self._session, self._outputs = session, outputs
 
     def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Outputs:
@@ -30,18 +30,18 @@ class OnnxNetwork:
         return dict(zip(self._outputs, values, strict=True))
 
 
-class OneThread:
-    """A session on one thread, opened when the first passage comes: who only asks has no use for it."""
+class Session:
+    """A session on so many threads, opened at its first use: an ingest that finds nothing new has none for it."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._lock = path, threading.Lock()
+    def __init__(self, path: Path, threads: int) -> None:
+        self._path, self._threads, self._lock = path, threads, threading.Lock()
         self._session: onnxruntime.InferenceSession | None = None
 
     def run(self, outputs: list[str], inputs: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]:
         """Run the graph; several may at a time."""
         with self._lock:
             if self._session is None:
-                self._session = open_session(self._path, 1)
+                self._session = open_session(self._path, self._threads)
         values: list[NDArray[np.float32]] = self._session.run(outputs, inputs)
         return values
 
@@ -54,13 +54,13 @@ def open_encoder(model: str = "default", *, threads: int = 0, batch_tokens: int 
     """
     folder = open_model(model)
     path, threads = folder.file(ONNX), threads or processors()
-    session = open_session(path, threads)
+    session = Session(path, threads)
     alone = batch_tokens is None and folder.card.get(PRECISION) == "int8"
     names = sparse_names(folder.config)
     return NetworkEncoder(
         folder.config,
         folder.pieces,
-        OnnxNetwork(OneThread(path) if alone else session, [*PASSAGE_OUTPUTS, *names]),
+        OnnxNetwork(Session(path, 1) if alone else session, [*PASSAGE_OUTPUTS, *names]),
         OnnxNetwork(session, [*QUESTION_OUTPUTS, *(f"question_{name}" for name in names)]),
         folder.fingerprint,
         batch_tokens or (1 if alone else 2048),

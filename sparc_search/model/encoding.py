@@ -66,6 +66,10 @@ class NetworkEncoder:
         self.card = dict(card or {})
         self.window = config.window - 2
 
+    def prepare(self) -> None:
+        """Load what is loaded at the first use, so that the first question need not wait for it."""
+        self.encode_questions(["?"])
+
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the word pieces of `text`."""
         return [(start, end) for start, end in self.pieces([text])[0].offsets.tolist()]

@@ -152,7 +152,7 @@ def test_an_onnx_file_that_is_none(copy: Path) -> None:
     (copy / "model.onnx").write_bytes(b"not a graph")
     write_card(copy, {})
     with pytest.raises(ModelDamaged, match="cannot be loaded"):
-        encoder_onnx.open_encoder(str(copy))
+        encoder_onnx.open_encoder(str(copy)).prepare()
 
 
 @pytest.mark.parametrize(
