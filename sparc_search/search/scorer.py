@@ -7,7 +7,7 @@ The blocks are laid end to end and scored at once, in float64, by sums that come
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -49,16 +49,15 @@ class ScoredSpans:
     start: Ints  # (spans,) first token
     end: Ints  # (spans,) last token
     score: Floats  # (spans,)
-    _values: tuple[Floats, ...]  # (spans,) each: the parts, in the order of PART_KINDS
+    _values: Callable[[int], tuple[float, ...]]
+    """The parts of one, in the order of PART_KINDS. Few are ever looked at."""
 
     def __len__(self) -> int:
         return len(self.score)
 
     def parts(self, number: int) -> tuple[ScorePart, ...]:
         """The seven summands of one span's score, in the order of `PART_KINDS`."""
-        return tuple(
-            ScorePart(kind, float(values[number])) for kind, values in zip(PART_KINDS, self._values, strict=True)
-        )
+        return tuple(map(ScorePart, PART_KINDS, self._values(number)))
 
     def span(self, number: int) -> Span:
         """One of them."""
@@ -88,15 +87,13 @@ class PhraseScores:
         score = self._sums[0][left] + self._sums[1][right]
         score += span
         score += (self._passage + self._lex)[block]
-        values = (
-            self._dense[0][left],
-            self._dense[1][right],
-            span,
-            self._passage[block],
-            self._sparse[0][left],
-            self._sparse[1][right],
-            self._lex[block],
-        )
+
+        def values(number: int) -> tuple[float, ...]:
+            start, end, own = left[number], right[number], block[number]
+            dense, sparse = self._dense, self._sparse
+            parts = (dense[0][start], dense[1][end], span[number], self._passage[own])
+            return tuple(map(float, (*parts, sparse[0][start], sparse[1][end], self._lex[own])))
+
         return ScoredSpans(block, pairs.start, pairs.end, score, values)
 
     def bounds(self) -> Floats:
@@ -122,7 +119,7 @@ def score_spans(
     """Score every legal span of `blocks`. The lexical weights come with their factor already in them."""
     if not blocks:
         ints, floats = np.zeros(0, np.int64), np.zeros(0)
-        return ScoredSpans(ints, ints, ints, floats, (floats,) * len(PART_KINDS))
+        return ScoredSpans(ints, ints, ints, floats, lambda number: ())
     return PhraseScores(question, lex, batch_of(blocks), max_tokens).spans()
 
 

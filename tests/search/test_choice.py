@@ -23,7 +23,7 @@ Rows = list[tuple[tuple[int, int, int], int]]
 def spans_of(rows: Rows) -> list[Span]:
     block, start, end = (np.array([key[n] for key, _ in rows], np.int64) for n in range(3))
     score = np.array([score for _, score in rows], np.float64)
-    scored = ScoredSpans(block, start, end, score, (score,) * len(PART_KINDS))
+    scored = ScoredSpans(block, start, end, score, lambda number: (float(score[number]),) * len(PART_KINDS))
     return [scored.span(number) for number in range(len(rows))]
 
 
