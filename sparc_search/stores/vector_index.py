@@ -79,7 +79,7 @@ class VectorIndex:
             if has_lists:
                 _, found = index.search(queries, min(2 * k + 16, len(self)), params=_parameters(faiss, index, mask))
                 return [np.sort(row[row >= 0]) for row in found]  # FAISS fills up with -1
-            wanted = 4 * k + 32 + len(self) // 500
+            wanted = 8 * k + 64 + len(self) // 500
             return [_scan(index, query, wanted, mask) for query in queries]
 
     def _open(self) -> Any:
