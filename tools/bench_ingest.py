@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -123,7 +123,7 @@ class Compared:
     tokens: list[int] = field(default_factory=list)
     pipeline: list[Seconds] = field(default_factory=list)
     bare: list[Seconds] = field(default_factory=list)
-    stages: Counter[str] = field(default_factory=Counter)
+    stages: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     passages: int = 0
 
     def part(self, path: Path, encoder: Encoder, index: Path) -> None:
@@ -136,7 +136,8 @@ class Compared:
             closing_began = time.perf_counter()
         self.pipeline.append(Seconds.now().since(before))
         assert isinstance(summary, Summary)
-        self.stages.update(summary.seconds_by_stage)
+        for stage, seconds in summary.seconds_by_stage.items():
+            self.stages[stage] += seconds
         self.stages["segments"] += time.perf_counter() - closing_began
         self.tokens.append(summary.tokens)
         self.passages += summary.passages
@@ -150,7 +151,7 @@ class Compared:
         rows = [(name, *self._speeds(own)) for name, own in (("encoder alone", self.bare), ("pipeline", self.pipeline))]
         ratios = [self._ratio(at, unit) for at, unit in enumerate(("the clock", "processor seconds"))]
         whole = sum(s.clock for s in self.pipeline)
-        stages = [(stage, f"{seconds:,.2f}", f"{seconds / whole:.1%}") for stage, seconds in self.stages.most_common()]
+        stages = [(stage, f"{seconds:,.2f}", f"{seconds / whole:.1%}") for stage, seconds in self.stages.items()]
         return "\n\n".join(
             [
                 f"{self.passages:,} passages, {sum(self.tokens):,} tokens, in {len(self.tokens)} parts, each by the "
