@@ -14,7 +14,7 @@ from sparc_search.stores.local import highest as pruning
 from sparc_search.stores.local import merging
 from sparc_search.stores.local.features import as_features, decode_features, encode_features
 from sparc_search.stores.local.highest import highest
-from sparc_search.stores.local.postings import Postings, hashed
+from sparc_search.stores.local.postings import Postings, hashed, query_of
 from sparc_search.stores.local.segment import Segment, Source, make_segment
 from sparc_search.stores.local.segment_files import open_segment, write_segment
 
@@ -102,9 +102,10 @@ def test_two_features_that_share_half_a_hash() -> None:
     keys, checks = np.array([5, 5, 5, 9], np.uint64), np.array([1, 2, 3, 1], np.uint32)
     one = np.arange(4)
     postings = Postings(keys, checks, np.arange(5), one.astype(np.uint16), one.astype(np.uint32), one.astype(np.uint16))
-    found = postings.find([((5, 3), 1.0), ((5, 1), 1.0), ((9, 2), 1.0), ((5, 4), 1.0), ((6, 1), 1.0), ((9, 1), 1.0)])
+    hashes = [(5, 3), (5, 1), (9, 2), (5, 4), (6, 1), (9, 1)]
+    found = postings.find(query_of([(pair, 1.0) for pair in hashes]))
     assert [term.entries.start for term in found] == [2, 0, 3]
-    assert postings.find([]) == []
+    assert postings.find(query_of([])) == []
 
 
 @settings(max_examples=30)

@@ -21,8 +21,13 @@ from ..derived_files import release
 from ..short_floats import unshorten
 from .features import FieldValues
 
-Query = Sequence[tuple[tuple[int, int], float]]
-"""(hash, weight) pairs; scores are always added in this order, so that a row has one score wherever it stands."""
+
+class Query(NamedTuple):
+    """Features by their hashes. Scores are added in this order, so that a row has one score wherever it stands."""
+
+    keys: NDArray[np.uint64]  # (features,) first 64 bits of the hash
+    checks: NDArray[np.uint32]  # (features,) the other 32
+    weights: NDArray[np.float64]  # (features,)
 
 
 class Term(NamedTuple):
@@ -57,17 +62,16 @@ class Postings:
 
     def find(self, query: Query) -> list[Term]:
         """The features of a query that there are, in its order."""
-        if not query or not len(self.keys):
+        if not len(query.keys) or not len(self.keys):
             return []
-        hashes = np.array([pair for pair, _ in query], np.uint64)
-        places = np.minimum(np.searchsorted(self.keys, hashes[:, 0]), len(self.keys) - 1)
+        places = np.minimum(self.keys.searchsorted(query.keys), len(self.keys) - 1)
         # Two first parts may be equal, once in a blue moon: then the one that is meant comes right after.
-        while np.any(other := (self.keys[places] == hashes[:, 0]) & (self.checks[places] < hashes[:, 1])):
-            if not np.any(moved := other & (places + 1 < len(self.keys))):
+        while (other := (self.keys[places] == query.keys) & (self.checks[places] < query.checks)).any():
+            if not (moved := other & (places + 1 < len(self.keys))).any():
                 break
             places = places + moved
-        there = np.flatnonzero((self.keys[places] == hashes[:, 0]) & (self.checks[places] == hashes[:, 1]))
-        places, weights = places[there], np.array([weight for _, weight in query])[there]
+        there = ((self.keys[places] == query.keys) & (self.checks[places] == query.checks)).nonzero()[0]
+        places, weights = places[there], query.weights[there]
         begins, ends = self.offsets[places].tolist(), self.offsets[places + 1].tolist()
         bounds = (unshorten(self.tops[places]) * weights).tolist()
         return list(map(Term, map(slice, begins, ends), weights.tolist(), bounds))
@@ -92,13 +96,24 @@ class Postings:
 
 
 def hashed(query: Features) -> Query:
-    """A query as (hash, weight) pairs, in an order that depends on nothing but its names."""
-    return [
-        (hash_of(field, name), float(weight))
-        for field, weights in sorted(query.items())
-        for name, weight in sorted(weights.items())
-        if weight
-    ]
+    """A query by hashes, in an order that depends on nothing but its names."""
+    return query_of(
+        [
+            (hash_of(field, name), float(weight))
+            for field, weights in sorted(query.items())
+            for name, weight in sorted(weights.items())
+            if weight
+        ]
+    )
+
+
+def query_of(features: Sequence[tuple[tuple[int, int], float]]) -> Query:
+    """A query of (hash, weight) pairs."""
+    return Query(
+        np.array([key for (key, _), _ in features], np.uint64),
+        np.array([check for (_, check), _ in features], np.uint32),
+        np.array([weight for _, weight in features], np.float64),
+    )
 
 
 def build(passages: Iterable[Sequence[FieldValues]]) -> Postings:
