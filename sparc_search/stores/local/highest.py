@@ -48,6 +48,8 @@ def _near_the_top(
     postings: Postings, terms: Sequence[Term], k: int, count: int, mask: Mask | None
 ) -> NDArray[np.int64] | None:
     """The few rows that can be among the first k; None if they are not few, or if finding them is no gain."""
+    if sum(term.size for term in terms) < WORTHWHILE:
+        return None
     rare = [term for term in terms if term.size * COMMON <= count]
     common = [term for term in terms if term.size * COMMON > count]
     if sum(term.size for term in common) < WORTHWHILE or not rare or min(term.weight for term in terms) < 0:

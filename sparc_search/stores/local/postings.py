@@ -37,11 +37,8 @@ class Term(NamedTuple):
     weight: float
     bound: float
     """The most it can give to a row."""
-
-    @property
-    def size(self) -> int:
-        """How many rows have it."""
-        return int(self.entries.stop - self.entries.start)
+    size: int
+    """How many rows have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +69,10 @@ class Postings:
             places = places + moved
         there = ((self.keys[places] == query.keys) & (self.checks[places] == query.checks)).nonzero()[0]
         places, weights = places[there], query.weights[there]
-        begins, ends = self.offsets[places].tolist(), self.offsets[places + 1].tolist()
+        begins, ends = self.offsets[places], self.offsets[places + 1]
+        slices = map(slice, begins.tolist(), ends.tolist())
         bounds = (unshorten(self.tops[places]) * weights).tolist()
-        return list(map(Term, map(slice, begins, ends), weights.tolist(), bounds))
+        return list(map(Term, slices, weights.tolist(), bounds, (ends - begins).tolist()))
 
     def sums(self, terms: Sequence[Term], count: int) -> NDArray[np.float64]:
         """The weighted sum of these terms for each of `count` rows, added in their order."""

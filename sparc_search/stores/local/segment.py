@@ -46,10 +46,14 @@ class Segment:
         """The passage id of the number-th row."""
         return bytes(self.ids[self.id_offsets[number] : self.id_offsets[number + 1]]).decode("utf-8", "surrogatepass")
 
-    def best(self, numbers: NDArray[np.int64], scores: NDArray[np.float64], k: int) -> list[tuple[float, str]]:
-        """Of these rows and their scores the k highest (score, id), best first, ties by id."""
+    def best(
+        self, numbers: NDArray[np.int64], scores: NDArray[np.float64], k: int, least: float = -np.inf
+    ) -> list[tuple[float, str]]:
+        """Of these rows and their scores the k highest (score, id) of at least `least`, best first, ties by id."""
         if len(numbers) > k:
-            high = scores >= np.partition(scores, -k)[-k]
+            least = max(least, float(np.partition(scores, -k)[-k]))
+        if least > -np.inf:
+            high = (scores >= least).nonzero()[0]
             numbers, scores = numbers[high], scores[high]
         order = np.lexsort((self.ranks[numbers], -scores))[:k]
         return list(zip(scores[order].tolist(), self._ids(numbers[order]), strict=True))

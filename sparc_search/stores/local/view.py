@@ -93,10 +93,10 @@ class View:
     def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> list[Hit]:
         """The k passages with the highest dot product, ties by passage id; only positive scores."""
         terms = hashed(query)
-        found = []
+        found: list[tuple[float, str]] = []
         for segment, mask in zip(self.state.segments, self._masks(where), strict=True):
             numbers, scores = highest(segment.postings, terms, k, len(segment), mask)
-            found += segment.best(numbers, scores, k)
+            found += segment.best(numbers, scores, k, _least(found, k))
         return _first(found, k)
 
     def dense_search(self, vectors: NDArray[np.float32], k: int, where: Mapping[str, str]) -> list[list[Hit]]:
@@ -105,7 +105,7 @@ class View:
         for segment, mask in zip(self.state.segments, self._masks(where), strict=True):
             if len(segment):
                 for own, (numbers, scores) in zip(found, segment.dense.search(vectors, k, mask), strict=True):
-                    own += segment.best(numbers, scores, k)
+                    own += segment.best(numbers, scores, k, _least(own, k))
         return [_first(own, k) for own in found]
 
     def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
@@ -184,6 +184,11 @@ class View:
         found = np.array([row for (row,) in self.connection.execute(f"{parts} ORDER BY 1", parameters)], np.int64)
         # Tags of deleted passages are gone too, so nothing dead is let through.
         return tuple(segment.holding(found) for segment in self.state.segments)
+
+
+def _least(found: list[tuple[float, str]], k: int) -> float:
+    """What another must score to be among the first k."""
+    return sorted((score for score, _ in found), reverse=True)[k - 1] if 0 < k <= len(found) else -np.inf
 
 
 def _first(found: list[tuple[float, str]], k: int) -> list[Hit]:
