@@ -60,17 +60,22 @@ SPAWNER = ThreadPoolExecutor(1, thread_name_prefix="spawner")
 CustomOpenSearch = Callable[[Mapping[str, object]], Cluster]
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Where several processes share the work, one has all tests that need a server: each server starts once."""
+    if needs_server(item):
+        item.add_marker(pytest.mark.xdist_group("servers"))
+        if not item.get_closest_marker("timeout"):  # the first waits until a server is fetched and has started
+            item.add_marker(pytest.mark.timeout(1800))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that need a server come first and, where several processes share the work, in one: each starts once."""
-    needs_server = [bool(FIXTURES & set(getattr(item, "fixturenames", ()))) for item in items]
-    for item, needs in zip(items, needs_server, strict=True):
-        if needs:
-            item.add_marker(pytest.mark.xdist_group("servers"))
-            if not item.get_closest_marker("timeout"):  # the first waits until a server is fetched and has started
-                item.add_marker(pytest.mark.timeout(1800))
-    order = sorted(range(len(items)), key=lambda number: not needs_server[number])
-    items[:] = [items[number] for number in order]
+    """These tests take longest, so they come first."""
+    items.sort(key=lambda item: not needs_server(item))
+
+
+def needs_server(item: pytest.Item) -> bool:
+    """Whether a test asks for a server, by name or through another fixture."""
+    return bool(FIXTURES & set(getattr(item, "fixturenames", ())))
 
 
 def ready(product: Product) -> None:
