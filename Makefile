@@ -6,7 +6,6 @@ VENV ?= .venv
 RUN := $(VENV)/bin
 NEEDS := setup.cfg pyproject.toml
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
-TEST_PROCESSES ?= 2
 TEST_EXTRAS := dev,torch,parquet,wikipedia,eval
 
 # Stamp files: an environment that is up to date costs nothing the second time.
@@ -46,7 +45,7 @@ demo: ## from nothing to answers: environment, sample corpus, a handful of quest
 	@SECONDS=0; $(MAKE) --no-print-directory $(VENV)/.core && DEMO_SECONDS=$$SECONDS $(RUN)/python tools/demo.py
 
 test: $(VENV)/.test $(VENV)/.browser ## the whole test suite, with all extras (PYTEST_ARGS="…" to choose)
-	$(RUN)/python -m pytest -q --numprocesses $(TEST_PROCESSES) --dist loadgroup $(PYTEST_ARGS)
+	$(RUN)/python tools/test.py $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## ruff, format, mypy --strict, layering, docs
 	$(RUN)/ruff check .

@@ -91,8 +91,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None:  # one of several processes; the one that reports will say it
-        return
+    assert reporter is not None
     if os.environ.get("REQUIRE_ALL") == "1" and exitstatus == pytest.ExitCode.OK and _skip_reasons(reporter):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -17,11 +17,11 @@ EXPECTED = PASSES + "import pytest\n@pytest.mark.xfail\ndef test_x():\n    asser
 AT_IMPORT = "import pytest\npytest.importorskip('no_such_module_here')\n" + PASSES
 
 
-def run(folder: Path, test: str, require_all: str, *options: str) -> tuple[int, str]:
+def run(folder: Path, test: str, require_all: str) -> tuple[int, str]:
     shutil.copy(HERE / "conftest.py", folder)
     (folder / "test_it.py").write_text(test)
     environment = {**os.environ, "REQUIRE_ALL": require_all, "PYTHONPATH": str(HERE / "helpers")}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, *options, str(folder)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(folder)]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
@@ -41,9 +41,6 @@ def test_left_out_is_listed_and_fails_where_all_is_required(tmp_path: Path, test
     assert "not run, and what it needs" in shown
     assert reason in shown
     assert run(tmp_path, test, "1")[0] == 1
-    code, shown = run(tmp_path, test, "1", "-n", "2")
-    assert code == 1
-    assert reason in shown
 
 
 def test_nothing_left_out_is_fine(tmp_path: Path) -> None:

@@ -61,16 +61,11 @@ CustomOpenSearch = Callable[[Mapping[str, object]], Cluster]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Where several processes share the work, one has all tests that need a server: each server starts once."""
+    """Mark the tests that need a server, so that they can run apart from the others (tools/test.py)."""
     if needs_server(item):
-        item.add_marker(pytest.mark.xdist_group("servers"))
+        item.add_marker(pytest.mark.servers)
         if not item.get_closest_marker("timeout"):  # the first waits until a server is fetched and has started
             item.add_marker(pytest.mark.timeout(1800))
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """These tests take longest, so they come first."""
-    items.sort(key=lambda item: not needs_server(item))
 
 
 def needs_server(item: pytest.Item) -> bool:
