@@ -200,6 +200,17 @@ def test_readers_go_on_while_a_writer_writes(store: LocalStore, toy_encoder: Enc
     assert problems == []
 
 
+def test_when_a_writer_ends_each_segment_is_much_larger_than_the_next(tmp_path: Path, toy_encoder: Encoder) -> None:
+    documents = encode_all(words(24), toy_encoder)
+    sizes = []
+    for some in (documents[:9], documents[9:18], documents[18:19], documents[19:20], documents[20:]):
+        with open_store(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
+            store.add(some)
+        with open_store(tmp_path / "index", "", writable=False) as store, store.view() as view:
+            sizes.append([len(segment) for segment in view.state.segments])
+    assert sizes == [[9], [18], [18, 1], [18, 2], [24]]
+
+
 @pytest.mark.usefixtures("small_segments")
 def test_small_segments_are_put_together(store: LocalStore, toy_encoder: Encoder) -> None:
     for document in words(60):

@@ -217,6 +217,8 @@ class Writer:
         """Leave nothing for readers to do in memory, and let go of the database."""
         try:
             self.flush()
+            if run := _uneven(self.segments()):
+                self._merge(run)
             write_meta(self.connection, clean=1)
         finally:
             self.abandon()
@@ -254,6 +256,19 @@ def _pile(segments: Sequence[Listed]) -> Sequence[Listed]:
         first -= 1
     run = segments[first:]
     return run if len(run) >= MERGE else ()
+
+
+def _uneven(segments: Sequence[Listed]) -> Sequence[Listed]:
+    """The newest segments from one on that is not much larger than all behind it: every search looks into each of them.
+
+    Once they are put together, few are left, each a multiple of the next, and a small change joins only small ones.
+    """
+    first, behind = len(segments), 0
+    for number in reversed(range(len(segments))):
+        if behind and segments[number].passages < MERGE * behind:
+            first = number
+        behind += segments[number].passages
+    return segments[first:]
 
 
 def _tier(segment: Listed) -> int:
