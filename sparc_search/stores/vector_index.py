@@ -30,8 +30,8 @@ RECALL: Final = 0.99
 
 _DEPTH: Final = 50
 _SAMPLE: Final = 200
-_TRAINING: Final = 32
-"""Vectors for each list when the lists are found."""
+_TRAINING: Final = 40
+"""Vectors for each list when the lists are found; with fewer FAISS complains."""
 _CODE_TRAINING: Final = 4_096
 """Vectors the coarse form is fitted to."""
 
