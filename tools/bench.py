@@ -34,7 +34,7 @@ Row = tuple[str, str]
 def main(arguments: list[str]) -> int:
     """Measure everything."""
     corpus = Path(arguments[0]).resolve() if arguments else CORPUS
-    rows = [("environment", f"{_bytes_below(Path(sys.prefix)) / 1e6:,.0f} MB"), _help_time()]
+    rows = [("environment with all extras", f"{_bytes_below(Path(sys.prefix)) / 1e6:,.0f} MB"), _help_time()]
     with tempfile.TemporaryDirectory() as folder:
         index = Path(folder) / "index"
         rows += _ingest_size(corpus, index)
