@@ -112,8 +112,8 @@ class Echo:
         return [self._again(passage) for passage in passages]
 
     def encode_questions(self, questions: Sequence[str]) -> list[EncodedQuestion]:
-        """Nobody asks."""
-        raise NotImplementedError
+        """None: an ingest asks nothing."""
+        raise AssertionError("an ingest asks nothing")
 
     def _again(self, passage: Passage) -> EncodedPassage:
         known = self._known[passage.text]

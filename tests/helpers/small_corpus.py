@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -90,3 +92,30 @@ QUERY: Features = {
     "end": {"sea": 0.75},
     "lex": {"lake": 0.3, "1901": 0.2, "red": 0.1, "%2E": 0.05},
 }
+
+
+@contextmanager
+def readers(opened: Callable[[], AbstractContextManager[Any]], look: Callable[[Any], None]) -> Iterator[None]:
+    """Two threads that look at one view after another of a store; whatever goes wrong in them is raised at the end."""
+    problems: list[BaseException] = []
+    done = threading.Event()
+
+    def read() -> None:
+        try:
+            with opened() as reader:
+                while not done.is_set():
+                    with reader.view() as view:
+                        look(view)
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert problems == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from engines import Engine
-from small_corpus import DOCUMENTS, QUERY, all_passages, best, encode_all, encoded, nearest, plain, words
+from small_corpus import DOCUMENTS, QUERY, all_passages, best, encode_all, encoded, nearest, plain, readers, words
 
 from sparc_search.errors import IndexFailure, IndexLocked, IndexMismatch, IndexNotFound, UsageError
 from sparc_search.interfaces import (
@@ -272,32 +271,15 @@ def test_a_reader_sees_what_a_writer_commits(engine: Engine, store: Any, toy_enc
 
 
 def test_readers_go_on_while_a_writer_writes(engine: Engine, store: Any, toy_encoder: Encoder) -> None:
-    problems: list[BaseException] = []
-    done = threading.Event()
+    def look(view: Any) -> None:
+        hits = [hit.passage_id for hit in view.sparse_search(QUERY, 10, {})]
+        assert len(set(hits)) == len(hits)
+        assert all(passage.passage.id in hits for passage in view.fetch(hits))
 
-    def read() -> None:
-        try:
-            with engine.open(writable=False) as reader:
-                while not done.is_set():
-                    with reader.view() as view:
-                        hits = [hit.passage_id for hit in view.sparse_search(QUERY, 10, {})]
-                        assert len(set(hits)) == len(hits)
-                        assert all(passage.passage.id in hits for passage in view.fetch(hits))
-        except BaseException as error:
-            problems.append(error)
-
-    threads = [threading.Thread(target=read) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
+    with readers(lambda: engine.open(writable=False), look):
         for seed in range(1, 5):
             store.add(encode_all(words(5, seed), toy_encoder))
             store.delete([f"d{seed}-001", f"d{seed - 1}-002"])
-    finally:
-        done.set()
-        for thread in threads:
-            thread.join()
-    assert problems == []
 
 
 # --- vectors for other stores ----------------------------------------------------------------------------------------

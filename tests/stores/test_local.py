@@ -4,14 +4,14 @@ import os
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
-from small_corpus import DOCUMENTS, QUERY, all_passages, best, encode_all, encoded, nearest, words
+from small_corpus import DOCUMENTS, QUERY, all_passages, best, encode_all, encoded, nearest, readers, words
 
 from sparc_search.errors import (
     DiskFull,
@@ -173,31 +173,14 @@ def test_a_view_holds_still_while_everything_changes(store: LocalStore, toy_enco
 
 @pytest.mark.usefixtures("small_segments")
 def test_readers_go_on_while_a_writer_writes(store: LocalStore, toy_encoder: Encoder) -> None:
-    problems: list[BaseException] = []
-    done = threading.Event()
+    def look(view: Any) -> None:
+        hits = view.sparse_search(QUERY, 10, {})
+        assert len(view.fetch([hit.passage_id for hit in hits])) == len(hits)
 
-    def read() -> None:
-        try:
-            with open_store(store.location, "toy-1", writable=False) as reader:
-                while not done.is_set():
-                    with reader.view() as view:
-                        hits = view.sparse_search(QUERY, 10, {})
-                        assert len(view.fetch([hit.passage_id for hit in hits])) == len(hits)
-        except BaseException as error:
-            problems.append(error)
-
-    threads = [threading.Thread(target=read) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
+    with readers(lambda: open_store(store.location, "toy-1", writable=False), look):
         for seed in range(1, 13):
             store.add(encode_all(words(5, seed), toy_encoder))
             store.delete([f"d{seed}-001", f"d{seed - 1}-002"])
-    finally:
-        done.set()
-        for thread in threads:
-            thread.join()
-    assert problems == []
 
 
 def test_when_a_writer_ends_each_segment_is_much_larger_than_the_next(tmp_path: Path, toy_encoder: Encoder) -> None:
