@@ -28,6 +28,7 @@ QUESTIONS: Final = (
 NEXT: Final = (
     ("ask", 'ask "When was the Suez Canal opened?" --index INDEX --explain', "why: every part of the score"),
     ("ask", "ask --index INDEX", "a prompt, to ask one question after the other"),
+    ("serve", "serve --index INDEX", "pages: which n-grams made an answer win"),
     ("ingest", "ingest PATH", "read your own files into .sparc-search/index"),
     ("plugins", "plugins", "the formats, encoders and stores there are"),
     ("doctor", "doctor", "is everything there that is needed?"),
