@@ -51,7 +51,8 @@ def _once(gold: list[Text], others: Iterable[Text], seen: set[str]) -> Iterator[
 
 def gold_of(questions: Iterable[OpenQuestion]) -> list[Text]:
     """The paragraphs the questions were asked on, each once."""
-    return [Text("", context) for context in dict.fromkeys(question.context for question in questions) if context]
+    titles = {context: question.title for question in questions if (context := question.context.strip())}
+    return [Text(title, context) for context, title in titles.items()]
 
 
 def as_lines(part: Iterable[Text], name: str) -> Iterator[str]:
