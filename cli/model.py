@@ -51,14 +51,14 @@ def show(folder: str, as_json: bool) -> int:
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--precision",
-    type=click.Choice(["fp32", "weights16", "weights8", "int8"]),
-    default="weights8",
+    type=click.Choice(["fp32", "weights16", "weights8", "mixed", "int8"]),
+    default="mixed",
     show_default=True,
-    help="How the weights are stored; int8 also computes in it, and lets results depend on their batch.",
+    help="How weights are stored. int8 computes in it too, mixed for questions only.",
 )
 @json_option
 def export(folder: Path, precision: str, as_json: bool) -> None:
-    """Write the ONNX file of the model in DIR, and its hash into the card."""
+    """Write the ONNX files of the model in DIR, and their hashes into the card."""
     from sparc_search.model.export import export as write
 
     path = write(folder, precision)

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 @click.option("--threads", default=0, help="Processor threads; 0 lets torch choose.")
 @click.option("--device", help="cpu or cuda.  [default: a GPU if there is one]")
 @click.option("--mixed-precision", is_flag=True, help="bf16 on a GPU.")
-@click.option("--precision", default="weights8", show_default=True, help="How the ONNX file stores its weights.")
+@click.option("--precision", default="mixed", show_default=True, help="See `sparc-search model export`.")
 @json_option
 def train(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **options: Any) -> None:
     """Train a model.

@@ -21,7 +21,7 @@ from sparc_search.cli.terminal import note, result
 from sparc_search.evaluation.closed import Paragraph, evaluate_closed, read_paragraphs, summarise
 from sparc_search.model import encoder_onnx
 from sparc_search.model.config import SparcConfig
-from sparc_search.model.encoding import Network, NetworkEncoder, Outputs
+from sparc_search.model.encoding import BatchTokens, Network, NetworkEncoder, Outputs
 from sparc_search.records import Passage
 from sparc_search.stores.phrase_block import encode
 from tools.benchmark_page import table, write_section
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
     rows = []
     for name, config in variants(encoder.config).items():
         note(name)
-        variant = NetworkEncoder(config, encoder.pieces, *networks, encoder.fingerprint, batch_tokens=1)
+        variant = NetworkEncoder(config, encoder.pieces, *networks, encoder.fingerprint, BatchTokens(1, 1))
         rows.append([name, *measured(variant, paragraphs)])
     asked = sum(len(paragraph.questions) for paragraph in paragraphs)
     body = (

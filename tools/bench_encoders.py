@@ -22,7 +22,8 @@ from sparc_search.cli.terminal import note, result
 from sparc_search.evaluation.closed import Paragraph, evaluate_closed, read_paragraphs, summarise
 from sparc_search.model import encoder_onnx, encoder_torch
 from sparc_search.model.encoding import NetworkEncoder
-from sparc_search.model.export import PRECISIONS, export
+from sparc_search.model.export import export
+from sparc_search.model.onnx_precision import PRECISIONS
 from sparc_search.records import Passage
 from tools.benchmark_page import table, write_section
 
@@ -30,6 +31,7 @@ NAMES = {
     "fp32": "onnx, fp32",
     "weights16": "onnx, weights stored as fp16",
     "weights8": "onnx, weights stored as int8",
+    "mixed": "onnx, stored as int8, questions computed in it",
     "int8": "onnx, computed in int8",
 }
 
@@ -44,11 +46,8 @@ def main(arguments: Sequence[str]) -> int:
             folder = Path(scratch) / "model"
             shutil.copytree(model, folder, ignore=shutil.ignore_patterns("checkpoint*"))
             size = export(folder, precision).stat().st_size
-            encoder = encoder_onnx.open_encoder(str(folder), batch_tokens=2048)
+            encoder = encoder_onnx.open_encoder(str(folder))
             rows.append(measured(NAMES[precision], encoder, paragraphs, size))
-            if precision == "int8":
-                alone = encoder_onnx.open_encoder(str(folder))
-                rows.append(measured("onnx, computed in int8, one text at a time", alone, paragraphs, size))
     headers = ["encoder", "file MB", "EM", "F1", "tokens/s in bulk", "ms for one question", "change by neighbours"]
     body = table(headers, rows) + f"\n\n{sum(len(p.questions) for p in paragraphs):,} held-out questions, closed."
     write_section("encoders", "Encoders", "python -m tools.bench_encoders MODEL HELD_OUT.json", body)

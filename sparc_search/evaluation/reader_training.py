@@ -21,8 +21,9 @@ from torch import Tensor, nn
 from ..errors import ModelNotFound, UsageError
 from ..model.config import SparcConfig
 from ..model.encoder_torch import load_tensors
-from ..model.export import PRECISIONS, save
+from ..model.export import save
 from ..model.onnx_graph import GraphBuilder, bert_body, linear
+from ..model.onnx_precision import PRECISIONS
 from ..model.tokenizer import WordPieces
 from .reader import joined, padded
 from .reader_data import Example

@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelDamaged
-from .encoding import PASSAGE_OUTPUTS, QUESTION_OUTPUTS, NetworkEncoder, Outputs, sparse_names
-from .files import ONNX, PRECISION, open_model
+from .encoding import PASSAGE_OUTPUTS, QUESTION_OUTPUTS, BatchTokens, NetworkEncoder, Outputs, sparse_names
+from .files import ONNX, PRECISION, QUESTIONS, open_model
 
 if TYPE_CHECKING:
     import onnxruntime
+
+_MOST = 2048
+"""Tokens of a batch."""
 
 
 class OnnxNetwork:
@@ -46,7 +49,7 @@ class Session:
         return values
 
 
-def open_encoder(model: str = "default", *, threads: int = 0, batch_tokens: int | None = None) -> NetworkEncoder:
+def open_encoder(model: str = "default", *, threads: int = 0) -> NetworkEncoder:
     """Entry point `onnx`: encodes on the CPU.
 
     int8 takes the scale of its activations over a batch, so its batches are one text each. Many small ones are done
@@ -54,18 +57,19 @@ def open_encoder(model: str = "default", *, threads: int = 0, batch_tokens: int 
     """
     folder = open_model(model)
     path, threads = folder.file(ONNX), threads or processors()
-    session = Session(path, threads)
-    alone = batch_tokens is None and folder.card.get(PRECISION) == "int8"
+    int8, own = folder.card.get(PRECISION) == "int8", QUESTIONS in folder.card["sha256"]
+    for_questions = Session(folder.file(QUESTIONS) if own else path, threads)
+    for_passages = Session(path, 1 if int8 else threads) if int8 or own else for_questions
     names = sparse_names(folder.config)
     return NetworkEncoder(
         folder.config,
         folder.pieces,
-        OnnxNetwork(Session(path, 1) if alone else session, [*PASSAGE_OUTPUTS, *names]),
-        OnnxNetwork(session, [*QUESTION_OUTPUTS, *(f"question_{name}" for name in names)]),
+        OnnxNetwork(for_passages, [*PASSAGE_OUTPUTS, *names]),
+        OnnxNetwork(for_questions, [*QUESTION_OUTPUTS, *(f"question_{name}" for name in names)]),
         folder.fingerprint,
-        batch_tokens or (1 if alone else 2048),
+        BatchTokens(1 if int8 else _MOST, 1 if int8 or own else _MOST),
         folder.card,
-        threads if alone else 1,
+        threads if int8 else 1,
     )
 
 

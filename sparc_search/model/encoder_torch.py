@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import MissingExtra, ModelDamaged
 from .config import SparcConfig
 from .encoding import NetworkEncoder, Outputs
-from .files import WEIGHTS, ModelFolder, open_model, read_card, write_card
+from .files import ONNX, QUESTIONS, WEIGHTS, ModelFolder, open_model, read_card, write_card
 from .tokenizer import WordPieces
 
 if TYPE_CHECKING:
@@ -42,13 +42,14 @@ class SparcModel:
         return cls(network.eval(), model.pieces)
 
     def save_pretrained(self, folder: str | Path, card: dict[str, Any] | None = None) -> None:
-        """Write config, tokenizer, fp16 weights and a card with their hashes; an older ONNX file is removed."""
+        """Write config, tokenizer, fp16 weights and a card with their hashes; older ONNX files are removed."""
         import torch
         from safetensors.torch import save
 
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        (path / "model.onnx").unlink(missing_ok=True)
+        for older in (ONNX, QUESTIONS):
+            (path / older).unlink(missing_ok=True)
         half = {
             name: value.detach().to("cpu", torch.float16).contiguous()
             for name, value in self.network.state_dict().items()
@@ -155,7 +156,7 @@ def open_encoder(model: str = "default", *, threads: int = 0, device: str | None
 def copy_with(folder: ModelFolder, target: Path, config: SparcConfig) -> None:
     """The same model in another folder with another config (thresholds, pruning); hashes are written anew."""
     target.mkdir(parents=True, exist_ok=True)
-    for name in (WEIGHTS, "tokenizer.json", "model.onnx"):
+    for name in (WEIGHTS, "tokenizer.json", ONNX, QUESTIONS):
         if (folder.path / name).is_file() and folder.path != target:
             shutil.copyfile(folder.path / name, target / name)
     config.save(target)

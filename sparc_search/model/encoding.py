@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,16 @@ class Network(Protocol):
         """Run it on a padded batch."""
 
 
+class BatchTokens(NamedTuple):
+    """Most tokens of a batch, with padding; with 1 every text is a batch of its own."""
+
+    passages: int
+    questions: int
+
+
+LARGE_BATCHES = BatchTokens(4096, 4096)
+
+
 PASSAGE_OUTPUTS = ("start", "end", "span_start", "span_end", "pooled", "filter")
 QUESTION_OUTPUTS = ("question_start", "question_end", "question_pooled")
 
@@ -53,7 +63,7 @@ class NetworkEncoder:
         passage_network: Network,
         question_network: Network,
         fingerprint: str,
-        batch_tokens: int = 4096,
+        batch_tokens: BatchTokens = LARGE_BATCHES,
         card: Mapping[str, Any] | None = None,
         workers: int = 1,
     ) -> None:
@@ -110,7 +120,7 @@ class NetworkEncoder:
                 for at, row in enumerate(rows)
             ]
 
-        batches = list(batches_by_length([len(text.ids) for text in texts], self._batch_tokens))
+        batches = list(batches_by_length([len(text.ids) for text in texts], self._batch_tokens.passages))
         encoded = dict(row for rows in self._each(encode, batches) for row in rows)
         return [encoded[row] for row in range(len(passages))]
 
@@ -126,7 +136,7 @@ class NetworkEncoder:
         """Encode questions; of one longer than the question window the beginning is read."""
         texts = [cut(pieces, self.config.question_window - 2) for pieces in self.pieces(questions)]
         encoded: dict[int, EncodedQuestion] = {}
-        for rows in batches_by_length([len(text.ids) for text in texts], self._batch_tokens):
+        for rows in batches_by_length([len(text.ids) for text in texts], self._batch_tokens.questions):
             outputs = self._run(self._question_network, [texts[row] for row in rows])
             for at, row in enumerate(rows):
                 arrays = question_arrays(outputs, at, len(texts[row].ids), sparse_names(self.config))

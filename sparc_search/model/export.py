@@ -1,39 +1,39 @@
-"""The ONNX file of a model: one graph for passages and questions, its weights stored in fewer bits.
+"""The ONNX files of a model: a graph for passages and questions, and one that is quicker with questions alone.
 
-BERT bodies get the hand-written, fused graph of `onnx_graph`; other bodies are traced by torch, which is slower.
-Ways to store the weights were measured (docs/benchmarks.md): see `PRECISIONS`. All but `int8` compute in fp32; `int8`
-takes the scale of its activations over all it is given, so the encoder gives it one text at a time. Either way a
-result never depends on its neighbours.
+BERT bodies get the hand-written, fused graph of `onnx_graph`; other bodies are traced by torch, which is slower. How
+weights are stored is a matter of `onnx_precision`. By default passages are read in fp32, since they are read once and
+searched for years, and questions in int8, since somebody waits for them.
 """
 
 from __future__ import annotations
 
-import logging
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from ..errors import MissingExtra, UsageError
 from .encoder_torch import SparcModel, require_torch
 from .encoding import PASSAGE_OUTPUTS, QUESTION_OUTPUTS, sparse_names
-from .files import ONNX, PRECISION, read_card, write_card
+from .files import ONNX, PRECISION, QUESTIONS, read_card, write_card
 from .onnx_graph import build_graph
+from .onnx_precision import LARGE, PRECISIONS, computed_in_int8, keep_only
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, TensorProto
+    from onnx import ModelProto
 
 
 def output_names(model: SparcModel) -> list[str]:
     """All outputs of the graph, in order."""
-    names = sparse_names(model.config)
-    return [*PASSAGE_OUTPUTS, *names, *QUESTION_OUTPUTS, *(f"question_{name}" for name in names)]
+    return [*PASSAGE_OUTPUTS, *sparse_names(model.config), *question_names(model)]
 
 
-def export(folder: Path, precision: str = "weights8") -> Path:
-    """Write `model.onnx` into a model folder and its hash into the card."""
+def question_names(model: SparcModel) -> list[str]:
+    """Those of them that questions need."""
+    return [*QUESTION_OUTPUTS, *(f"question_{name}" for name in sparse_names(model.config))]
+
+
+def export(folder: Path, precision: str = "mixed") -> Path:
+    """Write `model.onnx`, and `questions.onnx` if it is to be, into a model folder and their hashes into the card."""
     if precision not in PRECISIONS:
         raise UsageError(f"no precision {precision!r}", f"known are: {', '.join(PRECISIONS)}")
     require_onnx()
@@ -41,6 +41,9 @@ def export(folder: Path, precision: str = "weights8") -> Path:
     graph = graph_of(model)
     PRECISIONS[precision](graph)
     save(graph, folder / ONNX)
+    (folder / QUESTIONS).unlink(missing_ok=True)
+    if precision == "mixed":
+        save(questions_graph(model, folder / ONNX), folder / QUESTIONS)
     card = {key: value for key, value in read_card(folder).items() if key != "sha256"}
     write_card(folder, {**card, PRECISION: precision})
     return folder / ONNX
@@ -68,6 +71,22 @@ def graph_of(model: SparcModel) -> ModelProto:
         raw = Path(scratch) / "raw.onnx"
         trace(model, raw)
         return onnx.load(str(raw))
+
+
+def questions_graph(model: SparcModel, beside: Path) -> ModelProto:
+    """The questions' part of the graph, in int8. Its large weights are those of the file beside it, by their place."""
+    graph = graph_of(model)
+    computed_in_int8(graph)
+    keep_only(graph, question_names(model))
+    whole = beside.read_bytes()
+    for weight in graph.graph.initializer:
+        if len(weight.raw_data) > LARGE and (place := whole.find(weight.raw_data)) >= 0:
+            where = {"location": beside.name, "offset": str(place), "length": str(len(weight.raw_data))}
+            weight.ClearField("raw_data")
+            weight.data_location = weight.EXTERNAL
+            for key, value in where.items():
+                weight.external_data.add(key=key, value=value)
+    return graph
 
 
 def trace(model: SparcModel, target: Path) -> None:
@@ -110,84 +129,3 @@ def save(graph: ModelProto, target: Path) -> None:
     fresh = target.with_suffix(".new")
     fresh.write_bytes(graph.SerializeToString())
     fresh.replace(target)
-
-
-def as_is(graph: ModelProto) -> None:
-    """fp32 weights."""
-
-
-def weights_as_fp16(graph: ModelProto) -> None:
-    """Large weights stored as fp16 and cast back when the file is loaded."""
-    from onnx import TensorProto, helper, numpy_helper
-
-    casts = []
-    for weight in large_weights(graph):
-        half = numpy_helper.from_array(numpy_helper.to_array(weight).astype(np.float16), weight.name + ".fp16")
-        casts.append(helper.make_node("Cast", [half.name], [weight.name], to=TensorProto.FLOAT))
-        replace_weight(graph, weight, [half])
-    prepend(graph, casts)
-
-
-def weights_as_int8(graph: ModelProto) -> None:
-    """Large weights stored as int8 with a scale for each output (word embeddings: each word), computed with in fp32."""
-    from onnx import TensorProto, helper, numpy_helper
-
-    nodes = []
-    for weight in large_weights(graph):
-        values = numpy_helper.to_array(weight)
-        axis = 0 if values.shape[0] > values.shape[1] * 8 else 1  # a table of words has its rows in front
-        scales = np.abs(values).max(axis=1 - axis) / 127
-        scales = np.where(scales > 0, scales, 1).astype(np.float32)
-        scales = scales[:, None] if axis == 0 else scales[None]
-        rows = np.rint(values / scales).astype(np.int8)
-        stored, scale, wide = (f"{weight.name}.{part}" for part in ("int8", "scale", "wide"))
-        nodes.append(helper.make_node("Cast", [stored], [wide], to=TensorProto.FLOAT))
-        nodes.append(helper.make_node("Mul", [wide, scale], [weight.name]))  # folded when the file is loaded
-        replace_weight(graph, weight, [numpy_helper.from_array(rows, stored), numpy_helper.from_array(scales, scale)])
-    prepend(graph, nodes)
-
-
-def computed_in_int8(graph: ModelProto) -> None:
-    """Dynamic int8: the fastest; its scales are taken over the whole batch, so a batch must be one text."""
-    from onnx import TensorProto
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    with tempfile.TemporaryDirectory() as scratch:
-        source, target = Path(scratch) / "in.onnx", Path(scratch) / "out.onnx"
-        save(graph, source)
-        options = {"DefaultTensorType": TensorProto.FLOAT}  # it cannot see through the fused operators
-        logging.disable(logging.WARNING)  # nor need it: it warns once for each of them
-        # 7 bits: processors without VNNI add two products of 8 bits in 16, which overflow there and nowhere else
-        try:
-            quantize_dynamic(
-                source, target, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8, extra_options=options
-            )
-        finally:
-            logging.disable(logging.NOTSET)
-        graph.ParseFromString(target.read_bytes())
-
-
-PRECISIONS: dict[str, Callable[[ModelProto], None]] = {
-    "fp32": as_is,
-    "weights16": weights_as_fp16,
-    "weights8": weights_as_int8,
-    "int8": computed_in_int8,
-}
-
-
-def large_weights(graph: ModelProto) -> list[TensorProto]:
-    """Matrices worth storing in fewer bits."""
-    return [item for item in graph.graph.initializer if len(item.dims) == 2 and item.dims[0] * item.dims[1] > 16_384]
-
-
-def replace_weight(graph: ModelProto, weight: TensorProto, stored: list[TensorProto]) -> None:
-    """Put other constants in the place of one."""
-    graph.graph.initializer.remove(weight)
-    graph.graph.initializer.extend(stored)
-
-
-def prepend(graph: ModelProto, nodes: list[Any]) -> None:
-    """Nodes must stand before those that use their outputs."""
-    rest = list(graph.graph.node)
-    del graph.graph.node[:]
-    graph.graph.node.extend([*nodes, *rest])

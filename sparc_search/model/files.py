@@ -1,4 +1,4 @@
-"""A model folder: `config.json`, `model.safetensors` (fp16, the truth), `model.onnx`, `tokenizer.json`, `card.json`.
+"""A model folder: `config.json`, `model.safetensors` (fp16, the truth), ONNX files, `tokenizer.json`, `card.json`.
 
 The card lists the sha256 of every other file; a file that does not match is an error, never random weights.
 """
@@ -20,9 +20,11 @@ from .tokenizer import WordPieces
 CARD = "card.json"
 WEIGHTS = "model.safetensors"
 ONNX = "model.onnx"
+QUESTIONS = "questions.onnx"
+"""Questions alone, quicker; a model need not have it."""
 PRECISION = "precision"
 """Key of the card: how the ONNX file computes."""
-PARTS = ("config.json", "tokenizer.json", WEIGHTS, ONNX)
+PARTS = ("config.json", "tokenizer.json", WEIGHTS, ONNX, QUESTIONS)
 
 
 @dataclass(frozen=True)

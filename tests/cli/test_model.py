@@ -15,8 +15,8 @@ from tiny_model import tiny_model
 from sparc_search.cli.main import run
 from sparc_search.cli.model import export as export_command
 from sparc_search.model import base_weights
-from sparc_search.model.export import PRECISIONS
 from sparc_search.model.files import open_model, sha256_of
+from sparc_search.model.onnx_precision import PRECISIONS
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -91,7 +91,7 @@ def test_show_needs_no_torch(run_cli: RunCli, folder: Path, tmp_path: Path) -> N
 def test_export_writes_the_file_and_its_hash(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["model", "export", str(folder), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["precision"] == "weights8"
+    assert shown["precision"] == "mixed"
     assert shown["bytes"] == (folder / "model.onnx").stat().st_size
     assert open_model(str(folder)).file("model.onnx").is_file()
     smaller = shown["bytes"]

@@ -65,6 +65,7 @@ def test_train_resume_and_what_it_leaves(run_cli: RunCli, base: Path, data: Path
         "config.json",
         "model.safetensors",
         "model.onnx",
+        "questions.onnx",
         "tokenizer.json",
         "card.json",
         "training.json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,14 @@ def folder(model: SparcModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tiny") / "model"
     model.save_pretrained(path, {"name": "tiny", "licence": "none"})
     export(path, "fp32")
+    return path
+
+
+@pytest.fixture(scope="session")
+def whole_folder(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder with every file that one may have."""
+    path = Path(shutil.copytree(folder, tmp_path_factory.mktemp("whole") / "model"))
+    export(path)
     return path
 
 

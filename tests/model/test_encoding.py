@@ -14,7 +14,7 @@ from tiny_model import WORDS, without_padding
 
 from sparc_search.interfaces import Encoder
 from sparc_search.model.encoder_torch import SparcModel, TorchNetwork
-from sparc_search.model.encoding import Network, NetworkEncoder, Outputs, batches_by_length
+from sparc_search.model.encoding import BatchTokens, Network, NetworkEncoder, Outputs, batches_by_length
 from sparc_search.records import SIDES, TITLE, Passage
 from sparc_search.search.scorer import score_spans
 
@@ -41,7 +41,8 @@ def recorded(
 ) -> list[dict[tuple[int, ...], dict[str, NDArray[np.float32]]]]:
     """What the networks of an encoder say when batches hold so many tokens."""
     recorders = Recorder(encoder._passage_network), Recorder(encoder._question_network)
-    run(NetworkEncoder(encoder.config, encoder.pieces, *recorders, encoder.fingerprint, most_tokens))
+    batches = BatchTokens(most_tokens, most_tokens)
+    run(NetworkEncoder(encoder.config, encoder.pieces, *recorders, encoder.fingerprint, batches))
     return [recorder.said for recorder in recorders]
 
 

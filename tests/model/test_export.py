@@ -16,8 +16,9 @@ from tiny_model import VOCABULARY_SIZE, random_ids, tiny_network, tiny_pieces, w
 from sparc_search.errors import UsageError
 from sparc_search.model.encoder_onnx import OnnxNetwork, open_encoder
 from sparc_search.model.encoder_torch import SparcModel, TorchNetwork
-from sparc_search.model.export import PRECISIONS, export, graph_of, output_names, save
+from sparc_search.model.export import export, graph_of, output_names, question_names, save
 from sparc_search.model.files import open_model
+from sparc_search.model.onnx_precision import PRECISIONS
 from sparc_search.records import Passage
 
 Outputs = dict[str, NDArray[np.float32]]
@@ -127,17 +128,55 @@ def test_stored_in_fewer_bits_no_result_depends_on_its_neighbours(folder: Path, 
         np.testing.assert_allclose(without_padding(name, together[name][0], 6), values[0], atol=2e-5, rtol=1e-4)
 
 
-def test_computed_in_int8_no_result_depends_on_its_neighbours(folder: Path, tmp_path: Path) -> None:
+def test_questions_in_int8_are_near_and_weigh_nothing_more(folder: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
-    export(copy, "int8")
+    export(copy, "mixed")
+    small, whole = copy / "questions.onnx", copy / "model.onnx"
+    assert small.stat().st_size < whole.stat().st_size / 2  # the large weights stand in the other file
+    model = SparcModel.from_pretrained(folder)
+    session = onnxruntime.InferenceSession(str(small), providers=["CPUExecutionProvider"])
+    assert [output.name for output in session.get_outputs()] == question_names(model)
+    for length in (0, 1, 9, 40):
+        ids, mask = batch(length)
+        found, exact = OnnxNetwork(session, question_names(model))(ids, mask), torch_outputs(model, ids, mask)
+        for name in ("question_start", "question_end", "question_pooled"):
+            assert np.abs(found[name] - exact[name]).max() <= 0.5 * np.abs(exact[name]).max(), name
+
+
+def test_passages_are_read_as_before_when_questions_are_in_int8(folder: Path, tmp_path: Path) -> None:
+    passages = [Passage("p", "d", 0, "the golden dome of rome was built in 1882 .", title="the dome")]
+    encoders = []
+    for precision in ("weights8", "mixed"):
+        copy = Path(shutil.copytree(folder, tmp_path / precision))
+        export(copy, precision)
+        encoders.append(open_encoder(str(copy), threads=1))
+    [one], [other] = (encoder.encode_passages(passages) for encoder in encoders)
+    assert one.features == other.features
+    assert np.array_equal(one.block.start.vectors, other.block.start.vectors)
+
+
+def test_another_precision_takes_the_graph_of_the_questions_away(folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    export(copy, "mixed")
+    assert "questions.onnx" in open_model(str(copy)).card["sha256"]
+    export(copy, "weights8")
+    assert "questions.onnx" not in open_model(str(copy)).card["sha256"]
+    assert not (copy / "questions.onnx").exists()
+
+
+@pytest.mark.parametrize("precision", ["mixed", "int8"])
+def test_computed_in_int8_no_result_depends_on_its_neighbours(folder: Path, tmp_path: Path, precision: str) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    export(copy, precision)
     encoder = open_encoder(str(copy), threads=3)
     texts = ["the golden dome of rome was built in 1882 .", "a dome", "the city " * 12]
     passages = [Passage(f"p{number}", "d", number, text) for number, text in enumerate(texts)]
     together = encoder.encode_passages(passages)
     for passage, found in zip(passages, together, strict=True):
         [alone] = encoder.encode_passages([passage])
-        assert alone.features == found.features
-        assert np.array_equal(alone.block.start.vectors, found.block.start.vectors)
+        if precision == "int8":  # fp32 has its noise, which another test bounds
+            assert alone.features == found.features
+            assert np.array_equal(alone.block.start.vectors, found.block.start.vectors)
     for text, question in zip(texts, encoder.encode_questions(texts), strict=True):
         assert np.array_equal(encoder.encode_questions([text])[0].start_vector, question.start_vector)
 
@@ -156,7 +195,7 @@ def test_the_hash_of_the_new_file_stands_in_the_card(folder: Path, tmp_path: Pat
 def test_an_unknown_precision_is_answered_with_the_known(folder: Path) -> None:
     with pytest.raises(UsageError, match="weights8"):
         export(folder, "int4")
-    assert set(PRECISIONS) == {"fp32", "weights16", "weights8", "int8"}
+    assert set(PRECISIONS) == {"fp32", "weights16", "weights8", "mixed", "int8"}
 
 
 def test_exporting_leaves_torch_as_it_was(model: SparcModel) -> None:

@@ -23,9 +23,9 @@ from sparc_search.model.files import PARTS, ModelFolder, open_model, read_card, 
 
 
 @pytest.fixture
-def copy(folder: Path, tmp_path: Path) -> Path:
+def copy(whole_folder: Path, tmp_path: Path) -> Path:
     """A folder to damage."""
-    return Path(shutil.copytree(folder, tmp_path / "copy"))
+    return Path(shutil.copytree(whole_folder, tmp_path / "copy"))
 
 
 def test_what_was_saved_comes_back(model: SparcModel, folder: Path) -> None:
@@ -58,6 +58,7 @@ def test_saving_removes_the_onnx_file_of_older_weights(copy: Path) -> None:
     assert (copy / "model.onnx").exists()
     tiny_model(seed=1).save_pretrained(copy)
     assert not (copy / "model.onnx").exists()
+    assert not (copy / "questions.onnx").exists()
     with pytest.raises(ModelNotFound, match=r"no model\.onnx"):
         encoder_onnx.open_encoder(str(copy))
 
@@ -187,8 +188,8 @@ def test_configuration_round_trip(tmp_path: Path) -> None:
     assert SparcConfig.load(tmp_path) == config
 
 
-def test_the_card_keeps_what_it_was_told_and_lists_every_hash(folder: Path) -> None:
-    card = read_card(folder)
+def test_the_card_keeps_what_it_was_told_and_lists_every_hash(whole_folder: Path) -> None:
+    card = read_card(whole_folder)
     assert card["name"] == "tiny"
     assert sorted(card["sha256"]) == sorted(PARTS)
 
