@@ -66,9 +66,10 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     help="Folder for indexes and what was measured; a stopped run goes on there.",
 )
 @click.option("--plots", type=_FOLDER, help="Folder for the plots (PNG).")
+@click.option("--name", default="", help="Name of the corpus in the section of the page, if there are several.")
 @page_option
 @json_option
-def tables(settings: Settings, plots: Path | None, page: Path | None, as_json: bool, **options: Any) -> None:
+def tables(settings: Settings, plots: Path | None, name: str, page: Path | None, as_json: bool, **options: Any) -> None:
     """Measure what the paper's tables 1, 2, 3 and 5 show, each beside the paper's own numbers.
 
     Whatever is not given (a reader, a model trained without SPARC …) is marked as not measured. Every run is kept in
@@ -81,7 +82,8 @@ def tables(settings: Settings, plots: Path | None, page: Path | None, as_json: b
     measured = work.measure_all()
     body = tables_page(measured, work.about(measured))
     body += f"\n\n### Paired comparisons\n\n{comparison_table(measured)}"
-    drawn = draw([run for name, run in measured.items() if "passage_recall" in run], plots, "tables") if plots else []
-    result_json({name: {**run, "rows": None} for name, run in measured.items()}) if as_json else result(body)
+    section, title = ("tables", "The paper's tables") if not name else (f"tables-{name}", f"The paper's tables: {name}")
+    drawn = draw([run for run in measured.values() if "passage_recall" in run], plots, section) if plots else []
+    result_json({key: {**run, "rows": None} for key, run in measured.items()}) if as_json else result(body)
     pictures = "".join(f"\n\n![{path.stem}]({linked(path, page)})" for path in drawn if "calibration" not in path.stem)
-    write_benchmarks(page, "tables", "The paper's tables", body + pictures)
+    write_benchmarks(page, section, title, body + pictures)

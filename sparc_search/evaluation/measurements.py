@@ -53,7 +53,7 @@ def open_runs(models: Sequence[str], questions: Sequence[str]) -> Iterator[OpenR
         if "shipped" in models:
             for strategy in STRATEGIES:
                 if strategy != "hybrid":
-                    yield OpenRun(name, "shipped", strategy, ("sparc",))
+                    yield from (OpenRun(name, "shipped", strategy, (part,)) for part in ("sparc", "lex"))
 
 
 class Kept:

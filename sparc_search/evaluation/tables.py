@@ -163,7 +163,7 @@ def closed_row(query_agnostic: bool, label: str, report: Report | None, variant:
 
 
 def table_5(m: Measured) -> str:
-    """Search strategies, without and with SPARC."""
+    """Search strategies, without and with SPARC and the lexical part."""
     rows = []
     for row in TABLE_5:
         for questions, label, paper in (("squad", "SQuAD-Open", row.squad), ("trec", "C.TREC", row.trec)):
@@ -171,6 +171,7 @@ def table_5(m: Measured) -> str:
                 run_of(m, questions, "dense-only", row.strategy),
                 run_of(m, questions, "pair", row.strategy),
                 run_of(m, questions, "shipped", row.strategy, "sparc"),
+                run_of(m, questions, "shipped", row.strategy, "lex"),
                 run_of(m, questions, "shipped", row.strategy),
             )
             rows.append((row.name, label, *map(em, reports), *map(published, paper)))
@@ -180,6 +181,7 @@ def table_5(m: Measured) -> str:
         "trained without SPARC",
         "the same recipe with SPARC",
         "shipped, SPARC switched off",
+        "shipped, lexical part switched off",
         "shipped",
         "DenSPI, paper",
         "+ SPARC, paper",

@@ -179,6 +179,9 @@ def test_tables_with_one_model(folder: Path, capsys: Out) -> None:
     measured = asked(capsys, *call)
     assert measured["squad/shipped/hybrid"]["exact_match"] >= 75
     assert {path: path.stat().st_mtime_ns for path in Path("work/runs").iterdir()} == before
+    assert run([*call, "--write-benchmarks", "p.md", "--name", "small"]) == 0
+    titles = [line for line in Path("p.md").read_text().splitlines() if line.startswith("## ")]
+    assert titles == ["## The paper's tables", "## The paper's tables: small"]
 
 
 @pytest.fixture(scope="module")
