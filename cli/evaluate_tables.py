@@ -9,7 +9,7 @@ import click
 
 from sparc_search.settings import Settings
 
-from .evaluate_measurements import Tables
+from .evaluate_measurements import Report, Tables
 from .evaluate_output import linked, page_option, write_benchmarks
 from .evaluate_report import draw
 from .options import json_option, settings_options
@@ -83,7 +83,13 @@ def tables(settings: Settings, plots: Path | None, name: str, page: Path | None,
     body = tables_page(measured, work.about(measured))
     body += f"\n\n### Paired comparisons\n\n{comparison_table(measured)}"
     section, title = ("tables", "The paper's tables") if not name else (f"tables-{name}", f"The paper's tables: {name}")
-    drawn = draw([run for run in measured.values() if "passage_recall" in run], plots, section) if plots else []
+    drawn = draw(telling(measured), plots, section) if plots else []
     result_json({key: {**run, "rows": None} for key, run in measured.items()}) if as_json else result(body)
     pictures = "".join(f"\n\n![{path.stem}]({linked(path, page)})" for path in drawn if "calibration" not in path.stem)
     write_benchmarks(page, section, title, body + pictures)
+
+
+def telling(measured: dict[str, Report]) -> list[Report]:
+    """The runs that are drawn: of SQuAD's questions, the strategies, and the hybrid one without its parts."""
+    asked = (run for name, run in measured.items() if name.startswith("squad/") and "passage_recall" in run)
+    return [run for run in asked if not run.get("without") or run["strategy"] == "hybrid"]

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from .answers import normalise
+from .needed_texts import folded, needed_texts
 from .questions import OpenQuestion, compiled
 
 _BLOCK = 20_000
@@ -31,15 +32,21 @@ def answerable(questions: Iterable[OpenQuestion], texts: Iterable[str]) -> set[s
     """Ids of the questions whose answer stands in at least one of the texts."""
     missing = {question.id: question for question in questions}
     plain = {id: _needles(question) for id, question in missing.items() if not question.pattern}
+    needed = {id: needed_texts(question.pattern) for id, question in missing.items() if question.pattern}
     found: set[str] = set()
     for block in _blocks(texts):
         words = [f" {normalise(text)} " for text in block] if plain else []
         joined, raw = "\n".join(words), "\n".join(block)
+        without_case = folded(raw) if needed else ""
         hits = {id for id, needles in plain.items() if any(needle in joined for needle in needles)}
-        hits |= {id for id, question in missing.items() if question.pattern and _found(question.pattern, raw, block)}
+        hits |= {
+            id
+            for id, texts in needed.items()
+            if (not texts or any(text in without_case for text in texts)) and _found(missing[id].pattern, raw, block)
+        }
         for id in hits:
-            del missing[id]
-            plain.pop(id, None)
+            for waiting in (missing, plain, needed):
+                waiting.pop(id, None)
         found |= hits
     return found
 

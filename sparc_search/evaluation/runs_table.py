@@ -32,7 +32,7 @@ def name_of(report: Report) -> str:
     """What a run is called: its system, strategy and what was switched off."""
     if "scores" in report:
         return "closed"
-    words = [report.get("name") or report.get("system") or "sparc-search", report.get("strategy") or ""]
+    words = [report.get("system") or "sparc-search", report.get("strategy") or ""]
     words += [f"without {part}" for part in report.get("without") or ()]
     return ", ".join(word for word in words if word)
 
