@@ -73,7 +73,8 @@ def cost(settings: Settings, squad: Path, corpus: tuple[Path, ...], sizes: str, 
     key = {"data": digest(squad), "questions": len(asked), "seed": options["seed"], "sizes": wanted}
     kept = Kept(folder / f"runs-{encoder.fingerprint}")
     points: list[dict[str, Any]] = []
-    for number, part in enumerate(nested(gold_of(asked), paragraphs_of(corpus), wanted)):
+    gold = gold_of(asked, paragraphs_of([squad]))
+    for number, part in enumerate(nested(gold, paragraphs_of(corpus), wanted)):
         path = folder / "parts" / f"part-{wanted[number]}.jsonl"
         write_lines(path, list(as_lines(part, f"part-{wanted[number]}")))
         before = points[-1] if points else {}

@@ -41,8 +41,9 @@ def answerable(questions: Iterable[OpenQuestion], texts: Iterable[str]) -> set[s
         hits = {id for id, needles in plain.items() if any(needle in joined for needle in needles)}
         hits |= {
             id
-            for id, texts in needed.items()
-            if (not texts or any(text in without_case for text in texts)) and _found(missing[id].pattern, raw, block)
+            for id, needles in needed.items()
+            if not needles or any(needle in without_case for needle in needles)
+            if _found(missing[id].pattern, raw, block)
         }
         for id in hits:
             for waiting in (missing, plain, needed):

@@ -49,10 +49,11 @@ def _once(gold: list[Text], others: Iterable[Text], seen: set[str]) -> Iterator[
                 yield text
 
 
-def gold_of(questions: Iterable[OpenQuestion]) -> list[Text]:
-    """The paragraphs the questions were asked on, each once."""
-    titles = {context: question.title for question in questions if (context := question.context.strip())}
-    return [Text(title, context) for context, title in titles.items()]
+def gold_of(questions: Iterable[OpenQuestion], paragraphs: Iterable[Text]) -> list[Text]:
+    """The paragraphs the questions were asked on, each once; with their titles, if they are among these."""
+    titles = {paragraph.text: paragraph.title for paragraph in paragraphs}
+    contexts = dict.fromkeys(question.context.strip() for question in questions)
+    return [Text(titles.get(context, ""), context) for context in contexts if context]
 
 
 def as_lines(part: Iterable[Text], name: str) -> Iterator[str]:

@@ -37,8 +37,6 @@ class OpenQuestion:
     pattern: str = ""
     context: str = ""
     """The paragraph it was asked on, if the file has it."""
-    title: str = ""
-    """Of that paragraph's article."""
 
     def exact_match(self, found: str) -> float:
         """1 if the answer is right."""
@@ -106,12 +104,11 @@ def _questions(path: Path, text: str) -> Iterator[OpenQuestion]:
 
 def _from_squad(data: Iterable[dict[str, Any]]) -> Iterator[OpenQuestion]:
     for article in data:
-        title = " ".join(str(article.get("title") or "").replace("_", " ").split())
         for paragraph in article["paragraphs"]:
             for qa in paragraph["qas"]:
                 if qa["answers"]:
                     answers = tuple(answer["text"] for answer in qa["answers"])
-                    yield OpenQuestion(str(qa["id"]), qa["question"], answers, "", paragraph["context"], title)
+                    yield OpenQuestion(str(qa["id"]), qa["question"], answers, context=paragraph["context"])
 
 
 def _from_objects(rows: Iterable[dict[str, Any]]) -> Iterator[OpenQuestion]:

@@ -74,7 +74,11 @@ def rows_of_table(node: Any) -> Iterator[Any]:
 
 
 def computed_in_int8(graph: ModelProto) -> None:
-    """Weights stored as int8, and the products with them taken in int8."""
+    """Weights stored as int8, and the products with them taken in int8.
+
+    Processors without VNNI add two products of 8 bits in 16, which may overflow. Such a processor was measured: it
+    loses no more than with 7 bits, where nothing can.
+    """
     weights_as_int8(graph)
     stored = {item.name for item in graph.graph.initializer}
     replace_nodes(graph, chain.from_iterable(in_int8(node, stored) for node in graph.graph.node))

@@ -32,7 +32,6 @@ def test_gold_must_fit() -> None:
 
 
 def test_gold_and_lines() -> None:
-    asked_on = (("a", "A"), ("a ", "A"), ("", ""), ("b", ""))
-    questions = [OpenQuestion(str(n), "q", (), "", *where) for n, where in enumerate(asked_on)]
-    assert gold_of(questions) == [Text("A", "a"), Text("", "b")]
+    questions = [OpenQuestion(str(n), "q", context=context) for n, context in enumerate(("a", "a ", "", "b"))]
+    assert gold_of(questions, [Text("A", "a"), Text("C", "c")]) == [Text("A", "a"), Text("", "b")]
     assert [json.loads(line)["id"] for line in as_lines(GOLD, "part")] == ["part-0", "part-1"]
