@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import string
+import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sparc_search.evaluation.needed_texts import folded, needed_texts
@@ -30,12 +32,22 @@ def test_the_longest_that_are_sure(pattern: str, texts: set[str]) -> None:
     assert needed_texts(pattern) == texts
 
 
+@pytest.mark.parametrize("letter", string.ascii_letters)
+def test_whatever_matches_a_letter_folds_to_it(letter: str) -> None:
+    every_character = "".join(map(chr, range(sys.maxunicode + 1)))
+    same = re.findall(letter, every_character, re.IGNORECASE)
+    assert len(same) >= 2
+    assert {folded(character) for character in same} == {letter.lower()}
+
+
 ATOMS = st.sampled_from(["a", "kiss", "Is", r"\d", "(ab|K)", "(?:si)?", "(i)+", "[sk]", ".", "ß", r"\s*", "(x|)", "K"])
 PATTERNS = st.lists(st.lists(ATOMS, max_size=4).map("".join), min_size=1, max_size=3).map("|".join)
 TEXTS = st.text(st.sampled_from("aAbiIıİsSſkK\u212ax1 ßK"), max_size=12)
 
 
 @given(PATTERNS, TEXTS)
+@example("Is", "\u0130S")
+@example("Is", "\u0131S")
 def test_no_match_without_one(pattern: str, text: str) -> None:
     texts = needed_texts(pattern)
     if texts and re.search(pattern, text, re.IGNORECASE):
