@@ -64,6 +64,7 @@ def examine(settings: Settings) -> Iterator[Check]:
     """Every check, one after the other; none of them stops the others."""
     yield Check("python", "ok", f"{platform.python_version()} at {sys.prefix}")
     yield from _versions()
+    yield _compiled()
     yield from _plugins(settings)
     yield from _model_and_index(settings)
     yield _disk(settings.index)
@@ -91,6 +92,15 @@ def _absent(name: str, extra: str) -> Check:
     if extra:
         return Check(name, "note", f"not installed (extra {extra})", f"pip install 'sparc-search[{extra}]'")
     return Check(name, "problem", "not installed", f"pip install {name}")
+
+
+def _compiled() -> Check:
+    from sparc_search.stores.stored_blocks import compiled
+
+    if compiled:
+        return Check("compiled scoring", "ok", "there")
+    remedy = "install a C compiler, then the package again"
+    return Check("compiled scoring", "note", "not there: numpy gives the same answers some milliseconds later", remedy)
 
 
 def _plugins(settings: Settings) -> Iterator[Check]:

@@ -48,6 +48,19 @@ class SideBatch:
     span_scales: NDArray[np.float32]  # (rows,)
 
 
+class Blocks(Protocol):
+    """The phrase blocks of some passages, at least one, as a store has them."""
+
+    def __len__(self) -> int: ...
+
+    def laid_out(self) -> BlockBatch:
+        """Their columns, end to end."""
+
+    @property
+    def offsets(self) -> Callable[[int], NDArray[np.int32]]:
+        """Of a block: its tokens' characters."""
+
+
 @dataclass(frozen=True, slots=True)
 class BlockBatch:
     """At least one block; all have the same dimensions and matrices of the same n-gram sizes."""
@@ -69,6 +82,10 @@ class BlockBatch:
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    def laid_out(self) -> BlockBatch:
+        """They are."""
+        return self
 
 
 def batch_of(blocks: Sequence[PhraseBlock]) -> BlockBatch:

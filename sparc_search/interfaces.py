@@ -11,7 +11,7 @@ from typing import BinaryIO, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from .block_batch import BlockBatch
+from .block_batch import Blocks
 from .records import Document, EncodedPassage, EncodedQuestion, Features, Passage, PhraseBlock
 
 
@@ -284,9 +284,9 @@ class ManyQueries(Protocol):
 
 @runtime_checkable
 class BatchFetch(Protocol):
-    """A store that gives the phrase blocks of many passages laid end to end, without their texts."""
+    """A store that gives the phrase blocks of many passages, without their texts."""
 
-    def fetch_batch(self, passage_ids: Sequence[str]) -> tuple[list[str], BlockBatch | None]:
+    def fetch_batch(self, passage_ids: Sequence[str]) -> tuple[list[str], Blocks | None]:
         """The ids of those that are there, in that order, and their blocks; None if there is none."""
 
     def fetch_passages(self, passage_ids: Sequence[str]) -> list[Passage]:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from sparc_search.stores import stored_blocks
+
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = configparser.ConfigParser()
 CONFIG.read(ROOT / "setup.cfg", encoding="utf-8")
@@ -39,7 +41,7 @@ def test_files_that_are_no_code_are_listed_as_data() -> None:
     data = CONFIG["options.package_data"]
     for package, folder in FOLDERS.items():
         for path in (ROOT / folder).rglob("*"):
-            if path.is_file() and path.suffix not in (".py", ".pyc"):
+            if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".so"):
                 home = next(parent for parent in path.parents if (parent / "__init__.py").exists())
                 inner = ".".join([package, *home.relative_to(ROOT / folder).parts])
                 patterns = data.get(inner, "").replace(",", " ").split()
@@ -50,10 +52,10 @@ def test_files_that_are_no_code_are_listed_as_data() -> None:
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new environment with the wheel in it; other distributions are lent by the environment of this run."""
     source, wheels = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheels")
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "NOTICE"):
+    for name in ("setup.cfg", "setup.py", "pyproject.toml", "README.md", "LICENSE", "NOTICE"):
         shutil.copy(ROOT / name, source)
     for folder in FOLDERS.values():
-        shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     pip = [sys.executable, "-m", "pip", "--quiet"]
     subprocess.run(
         [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(source)], check=True
@@ -90,6 +92,9 @@ def test_the_wheel_works_in_a_clean_environment_outside_the_checkout(elsewhere: 
     python = elsewhere / "env" / "bin" / "python"
     found = subprocess.run([python, "-c", where], cwd=elsewhere, capture_output=True, text=True, check=True).stdout
     assert Path(found.strip()).is_relative_to(elsewhere)
+
+    checks = {check["name"]: check["status"] for check in json.loads(call(elsewhere, "doctor", "--json"))}
+    assert checks["compiled scoring"] == ("ok" if stored_blocks.compiled else "note")
 
     plugins = json.loads(call(elsewhere, "plugins", "--json"))
     assert [plugin for plugin in plugins if plugin["problem"]] == []

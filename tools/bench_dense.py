@@ -157,8 +157,9 @@ def _token_index(faiss: Any, parts: Sequence[tuple[Vectors, NDArray[np.int64]]],
 def _starts(view: View, ids: Sequence[str], beside: bool) -> Iterator[tuple[Vectors, NDArray[np.int64]]]:
     """Start vectors as the scorer knows them, and the numbers of their passages."""
     for at, some in zip(range(0, len(ids), 500), _chunks(ids), strict=True):
-        there, batch = view.fetch_batch(some)
-        assert batch is not None
+        there, blocks = view.fetch_batch(some)
+        assert blocks is not None
+        batch = blocks.laid_out()
         assert there == list(some)
         owners = np.arange(len(batch)).repeat(batch.start.kept)
         yield _start_vectors(batch, owners if beside else None), owners + at

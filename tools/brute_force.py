@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from sparc_search.interfaces import DenseStore, Hit, Searchable
 from sparc_search.records import EncodedQuestion
 from sparc_search.search import dense_first, lexical, sparse_first
-from sparc_search.search.choice import best_first
 from sparc_search.search.lexical import LexWeight
-from sparc_search.search.scorer import PhraseScores
+from sparc_search.search.ranking import ranked
 from sparc_search.stores.local.view import View
 
 BLOCKS = 256
@@ -37,11 +36,11 @@ def best_of_all(view: View, questions: Sequence[EncodedQuestion], lex_weight: fl
     found: list[Best | None] = [None] * len(questions)
     ids = sorted(view.matching({}))
     for at in range(0, len(ids), BLOCKS):
-        some, batch = view.fetch_batch(ids[at : at + BLOCKS])
-        if batch is None:
+        some, blocks = view.fetch_batch(ids[at : at + BLOCKS])
+        if blocks is None:
             continue
         for number, (question, own) in enumerate(zip(questions, lex, strict=True)):
-            best, here = found[number], next(best_first(PhraseScores(question, own, batch)), None)
+            best, here = found[number], next(ranked(question, own, blocks), None)
             if here and (best is None or here.score > best.score):
                 found[number] = Best(some[here.block], here.score)
     return found

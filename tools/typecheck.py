@@ -30,7 +30,7 @@ def lay_out() -> dict[str, str]:
 
 
 def _only_code(folder: str, names: list[str]) -> list[str]:
-    return [name for name in names if not name.endswith((".py", ".typed")) and not (Path(folder) / name).is_dir()]
+    return [name for name in names if not name.endswith((".py", ".pyi", ".typed")) and not (Path(folder) / name).is_dir()]
 
 
 def main() -> int:

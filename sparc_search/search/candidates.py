@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from ..block_batch import BlockBatch, batch_of
+from ..block_batch import Blocks, batch_of
 from ..interfaces import BatchFetch, Hit, Searchable
 from ..records import Answer, EncodedQuestion, Passage, Road
 from .clock import Clock
@@ -42,14 +42,14 @@ class Candidates:
         self._store, self._roads, self._clock = store, roads, clock
         self._passages: dict[str, Passage] = {}
         self.ids: list[str] = []
-        self.batch: BlockBatch | None = None
+        self.blocks: Blocks | None = None
         with clock.stage("fetch"):
             wanted = sorted(roads)
             if offers(store, BatchFetch):
-                self.ids, self.batch = store.fetch_batch(wanted)
+                self.ids, self.blocks = store.fetch_batch(wanted)
             elif stored := store.fetch(wanted):
                 self._passages = {one.passage.id: one.passage for one in stored}
-                self.ids, self.batch = list(self._passages), batch_of([one.block for one in stored])
+                self.ids, self.blocks = list(self._passages), batch_of([one.block for one in stored])
 
     def answers(self, spans: Iterator[Span], at_once: int) -> Iterator[Found]:
         """Spans as answers; their passages are fetched a few at a time, as far as they are read."""
@@ -57,8 +57,8 @@ class Candidates:
             self._fetch(dict.fromkeys(self.ids[span.block] for span in some))
             for span in some:
                 passage = self._passages.get(self.ids[span.block])
-                if passage and self.batch:  # a store that does not hold still may have lost it
-                    yield Found(_answer(span, passage, self.batch, self._roads[passage.id]), span)
+                if passage and self.blocks:  # a store that does not hold still may have lost it
+                    yield Found(_answer(span, passage, self.blocks, self._roads[passage.id]), span)
 
     def explained(self, found: Sequence[Found], question: EncodedQuestion, lex: Sequence[LexWeight]) -> list[Answer]:
         """The answers with every n-gram and term a part of its own."""
@@ -78,7 +78,7 @@ class Candidates:
                 self._passages.update((one.id, one) for one in self._store.fetch_passages(missing))
 
 
-def _answer(span: Span, passage: Passage, batch: BlockBatch, roads: tuple[Road, ...]) -> Answer:
-    offsets = batch.offsets(span.block)
+def _answer(span: Span, passage: Passage, blocks: Blocks, roads: tuple[Road, ...]) -> Answer:
+    offsets = blocks.offsets(span.block)
     start, end = int(offsets[span.start, 0]), int(offsets[span.end, 1])
     return Answer(passage.text[start:end], span.score, passage, start, end, roads, span.parts)

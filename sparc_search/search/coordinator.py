@@ -11,12 +11,12 @@ from ..interfaces import Degradable, DenseStore, Hit, Pinning, Searchable, Stati
 from ..records import Answer, EncodedQuestion, Reply, Strategy
 from . import confidence, dense_first, lexical, sparse_first
 from .candidates import AT_ONCE, Candidates, Found, roads_of
-from .choice import best_first, without_overlaps
+from .choice import without_overlaps
 from .clock import Clock
 from .confidence import Calibration
 from .lexical import LexWeight
 from .offers import offers
-from .scorer import PhraseScores
+from .ranking import ranked
 
 _RIVALS = 50
 """Answers looked at for one that says something else than the best."""
@@ -124,7 +124,7 @@ def _sparse(
 
 
 def _ranked(question: EncodedQuestion, lex: _Lex, candidates: Candidates, options: SearchOptions) -> Iterator[Found]:
-    if candidates.batch is None:
+    if candidates.blocks is None:
         return iter(())
-    spans = without_overlaps(best_first(PhraseScores(question, lex, candidates.batch)))
+    spans = without_overlaps(ranked(question, lex, candidates.blocks))
     return candidates.answers(spans, max(options.k, AT_ONCE))

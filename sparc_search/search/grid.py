@@ -33,11 +33,17 @@ AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
 
 def on_grid(weights: ArrayLike, bits: int = GRID_BITS) -> Floats:
     """Weights rounded to multiples of one power of two, the largest of them to so many bits."""
+    whole, step = whole_numbers(weights, bits)
+    return whole * step
+
+
+def whole_numbers(weights: ArrayLike, bits: int) -> tuple[Floats, float]:
+    """The same as whole numbers, and the power of two that they count."""
     exact = np.asarray(weights, np.float64)
     _, exponent = frexp(float(np.abs(exact).max(initial=0.0)))
     step = ldexp(1.0, exponent - bits)
-    rounded: Floats = np.rint(exact / step) * step
-    return rounded
+    whole: Floats = np.rint(exact / step)
+    return whole, step
 
 
 def exact_products(stored: Sequence[NDArray[np.int8]], vector: NDArray[np.floating], largest: int = 128) -> Floats:

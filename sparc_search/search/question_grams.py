@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -41,7 +41,7 @@ def _touched(
     question: EncodedQuestion, batch: BlockBatch, sides: Sequence[int]
 ) -> Iterator[tuple[Ints, Ints, Ints, Floats]]:
     """(matrix, block, column, weight) of each column that counts, matrix by matrix."""
-    weights = _weights(question)
+    weights = ngram_weights(question)
     pieces = _Pieces(weights, batch)
     numbers = list(chain(*batch.ngrams))
     for n in sorted(set(numbers)):
@@ -56,7 +56,7 @@ def _touched(
                 yield np.full(len(counts), matrix), block[counts], column[counts], weight[counts]
 
 
-def _weights(question: EncodedQuestion) -> dict[tuple[int, ...], list[float]]:
+def ngram_weights(question: EncodedQuestion) -> dict[tuple[int, ...], list[float]]:
     """Each n-gram's weight for starts and for ends."""
     found: dict[tuple[int, ...], list[float]] = {}
     for side, ngrams in enumerate((question.start_ngrams, question.end_ngrams)):
@@ -71,13 +71,30 @@ def grid_weights(ngrams: Sequence[WeightedNgram]) -> Iterator[tuple[tuple[int, .
     return ((ngram.ids, weight) for ngram, weight in zip(ngrams, weights, strict=True) if weight)
 
 
+class NgramKeys:
+    """N-grams as numbers, whose digits are the numbers of their word pieces."""
+
+    def __init__(self, ngrams: Iterable[tuple[int, ...]]) -> None:
+        self.pieces = sorted(set(chain.from_iterable(ngrams)))
+        self._numbers = {piece: number for number, piece in enumerate(self.pieces)}
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def key(self, ids: tuple[int, ...]) -> int:
+        """The number of an n-gram."""
+        key = 0
+        for piece in ids:
+            key = key * len(self) + self._numbers[piece]
+        return key
+
+
 class _Pieces:
     """The tokens of a batch as numbers of the question's word pieces."""
 
     def __init__(self, weights: Mapping[tuple[int, ...], object], batch: BlockBatch) -> None:
-        pieces = sorted(set(chain.from_iterable(weights)))
-        self._numbers = {piece: number for number, piece in enumerate(pieces)}
-        self._tokens = numbered(batch.token_ids, pieces)
+        self._keys = NgramKeys(weights)
+        self._tokens = numbered(batch.token_ids, self._keys.pieces)
         self._ends = batch.lengths.cumsum()
         self._begins = self._ends - batch.lengths
         self._places = (self._tokens >= 0).nonzero()[0]
@@ -88,8 +105,8 @@ class _Pieces:
         for step in range(1, n):
             following = self._tokens.take(found + step, mode="clip")
             inside = ((following >= 0) & (found + step < len(self._tokens))).nonzero()[0]
-            found, keys = found[inside], keys[inside] * len(self._numbers) + following[inside]
-        known = sorted((self._key(ids), both) for ids, both in weights.items())
+            found, keys = found[inside], keys[inside] * len(self._keys) + following[inside]
+        known = sorted((self._keys.key(ids), both) for ids, both in weights.items())
         table = np.array([key for key, _ in known], np.int64)
         place = table.searchsorted(keys)
         place[place == len(table)] = 0
@@ -100,9 +117,3 @@ class _Pieces:
             inside = (found + n <= self._ends[block]).nonzero()[0]
             found, place, block = found[inside], place[inside], block[inside]
         return block, found - self._begins[block], np.array([both for _, both in known])[place]
-
-    def _key(self, ids: tuple[int, ...]) -> int:
-        key = 0
-        for piece in ids:
-            key = key * len(self._numbers) + self._numbers[piece]
-        return key

@@ -43,7 +43,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScoredSpans:
-    """Legal spans of the scored blocks, ordered by (block, start, end), and what their scores are made of."""
+    """Legal spans of the scored blocks, and what their scores are made of."""
 
     block: Ints  # (spans,) which of the blocks
     start: Ints  # (spans,) first token
@@ -134,10 +134,16 @@ def _lengths(side: SideBatch) -> Floats:
     return lengths
 
 
-def _lex(batch: BlockBatch, lex: Sequence[LexWeight]) -> Floats:
+def term_weights(lex: Sequence[LexWeight]) -> dict[int, float]:
+    """What each lexical term counts with."""
     weights: dict[int, float] = {}
     for term, weight in zip(lex, on_grid([term.weight for term in lex]).tolist(), strict=True):
         weights[term.id] = weights.get(term.id, 0.0) + weight
+    return weights
+
+
+def _lex(batch: BlockBatch, lex: Sequence[LexWeight]) -> Floats:
+    weights = term_weights(lex)
     known = sorted(weights)
     number = numbered(batch.lex_ids, known)
     found = (number >= 0).nonzero()[0]

@@ -17,7 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..records import PhraseBlock, Phrases, SparseColumns
-from .block_layout import CHECKED_FROM, HEAD, MAGIC, MATRIX, Column, column_ends, damaged, read_heads, read_matrices
+from .block_layout import (
+    CHECKED_FROM,
+    HEAD,
+    MAGIC,
+    MATRIX,
+    OFFSET_BYTES,
+    Column,
+    column_ends,
+    damaged,
+    read_heads,
+    read_matrices,
+)
 from .offsets import pack_offsets, unpack_offsets
 from .packing import fits_halves, halves, nibbles_at, pack_halves, pack_nibbles, pack_places, places_of
 from .short_floats import shorten, unshorten
@@ -221,6 +232,14 @@ def read_offsets(data: bytes, head: Any, ends: NDArray[np.int64]) -> NDArray[np.
     """The offsets of the tokens of a block whose columns end there."""
     packed = np.frombuffer(data, np.uint8)[ends[Column.OFFSETS] : ends[Column.OFFSETS + 1]]
     return unpack_offsets(int(head["offset_kind"]), packed)
+
+
+def read_last_column(data: bytes) -> NDArray[np.int32]:
+    """The offsets of the tokens of a whole block; they are what it ends with."""
+    head = np.frombuffer(data, HEAD, 1)[0]
+    kind = int(head["offset_kind"])
+    size = int(head["tokens"]) * int(OFFSET_BYTES[min(kind, 3)])
+    return unpack_offsets(kind, np.frombuffer(data, np.uint8, size, len(data) - size))
 
 
 def read_floats(data: NDArray[np.uint8], size: int) -> NDArray[np.float32]:

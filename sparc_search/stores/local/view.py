@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...block_batch import BlockBatch
+from ...block_batch import Blocks
 from ...interfaces import EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
 from ...records import Features, Passage
 from ..block_sizes import bytes_by_part
-from ..phrase_block_batch import decode_batch
+from ..stored_blocks import blocks_of
 from . import rows
 from .highest import highest
 from .layout import SEGMENTS
@@ -112,10 +112,10 @@ class View:
         """Passages by id, in that order; those that have vanished are left out."""
         return rows.read_passages(self.connection, passage_ids)
 
-    def fetch_batch(self, passage_ids: Sequence[str]) -> tuple[list[str], BlockBatch | None]:
-        """The ids of those that are there, in that order, and their phrase blocks end to end."""
+    def fetch_batch(self, passage_ids: Sequence[str]) -> tuple[list[str], Blocks | None]:
+        """The ids of those that are there, in that order, and their phrase blocks."""
         blocks = rows.read_blocks(self.connection, passage_ids)
-        return list(blocks), decode_batch(list(blocks.values())) if blocks else None
+        return list(blocks), blocks_of(list(blocks.values())) if blocks else None
 
     def fetch_passages(self, passage_ids: Sequence[str]) -> list[Passage]:
         """Passages without their blocks, in that order; those that have vanished are left out."""

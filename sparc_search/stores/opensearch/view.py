@@ -16,11 +16,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...block_batch import BlockBatch
+from ...block_batch import Blocks
 from ...errors import EngineError
 from ...interfaces import EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
 from ...records import EncodedPassage, Features, Passage
-from ..phrase_block_batch import decode_batch
+from ..stored_blocks import blocks_of
 from . import search
 from .bodies import FIELDS, Record, read_block, read_facts, read_features, read_passage, read_record, read_vector
 from .names import key
@@ -123,15 +123,15 @@ class View:
         found = self._get_many(passage_ids, stored=("block", "facts"))
         return [read_passage(one["fields"]) for one in found.values()]
 
-    def fetch_batch(self, passage_ids: Sequence[str]) -> tuple[list[str], BlockBatch | None]:
-        """The ids of those that are there, in that order, and their phrase blocks end to end."""
+    def fetch_batch(self, passage_ids: Sequence[str]) -> tuple[list[str], Blocks | None]:
+        """The ids of those that are there, in that order, and their phrase blocks."""
         found = self._get_many(passage_ids, stored=("block", "facts"))
         # Passages of answers are asked for next. They are small, and another request would take longer.
         self._known.update(
             (id, {"facts": one["fields"]["facts"]}) for id, one in found.items() if "facts" in one["fields"]
         )
         blocks = [read_block(one["fields"]) for one in found.values()]
-        return list(found), decode_batch(blocks) if blocks else None
+        return list(found), blocks_of(blocks) if blocks else None
 
     def fetch_passages(self, passage_ids: Sequence[str]) -> list[Passage]:
         """Passages without their blocks, in that order; those that have vanished are left out."""

@@ -1,0 +1,671 @@
+/* The best spans of stored phrase blocks, straight from their bytes.
+
+   The same numbers, to the last bit, as `search.scorer` and `search.choice` get with numpy from `phrase_block_batch`:
+   those are the definition, this is for speed, and a test holds one against the other. Sums of (grid value x stored
+   integer) are exact in any order (see `search.grid`); all other sums are taken in numpy's order.
+
+   `block_layout.py` defines the bytes. Nothing is read that was not checked to be inside a block. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "blocks are little-endian, and read as they are"
+#endif
+
+enum { CONTINUES = 1, PUNCTUATION = 2, AFTER_JOINT = 4, TITLE = 8 };
+enum { MAGIC = 'S' | 'P' << 8 | 'B' << 16 | 2 << 24 };
+enum { START, END, SIDES };
+enum { PARTS = 8 }; /* the seven summands of a score, and the score */
+enum { LOW_BITS = 14, AT_ONCE = 512, FILTER = 1 << 16 };
+
+/* --- what is given --------------------------------------------------------------------------------------------- */
+
+/* A vector of whole numbers below 2^29, in two parts of so few bits that 32 hold the sums of AT_ONCE products. */
+typedef struct {
+    Py_ssize_t width;
+    int16_t *high, *low;
+    double step;
+} Vector;
+
+typedef struct {
+    const int64_t *ids; /* ascending */
+    Py_ssize_t count;
+} Ids;
+
+typedef struct {
+    Vector vectors[SIDES], passage;
+    Ids pieces, terms;
+    const int64_t *sizes, *keys; /* of each n-gram its n and its key; ascending by both */
+    const double *weights;       /* (n-grams, 2) */
+    Py_ssize_t ngrams;
+    const double *term_weights;
+    long max_tokens;
+    uint8_t filter[FILTER]; /* whether a piece has an id of these lowest bits: most tokens stop here */
+} Question;
+
+/* --- a block --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double scale;
+    uint32_t entries;
+    uint16_t filled, n;
+} Matrix;
+
+typedef struct {
+    const uint8_t *positions, *vectors, *spans, *scales, *span_scales;
+    Py_ssize_t kept;
+} Side;
+
+typedef struct {
+    const uint8_t *head, *matrices, *token_ids, *flags, *passage_vector, *lex_ids, *lex_impacts, *counts, *rows, *values;
+    Side sides[SIDES];
+    Py_ssize_t tokens, dense, span, pooled, terms;
+    int id_bytes, vector_bits, span_bits, value_bits, scale_bytes, impact_bytes, count_bytes;
+    int split, matrix_count;
+    double passage_scale;
+} Block;
+
+enum { HEAD_BYTES = 56, MATRIX_BYTES = 16, LEVELS_AT = 40 };
+
+static uint16_t u16(const uint8_t *at) { uint16_t value; memcpy(&value, at, 2); return value; }
+static uint32_t u32(const uint8_t *at) { uint32_t value; memcpy(&value, at, 4); return value; }
+static double f64(const uint8_t *at) { double value; memcpy(&value, at, 8); return value; }
+
+/* Two bytes hold a float of nine significant bits without its sign, see `short_floats`. */
+static double real(const uint8_t *at, int bytes)
+{
+    uint32_t bits = bytes == 2 ? (uint32_t)u16(at) << 15 : u32(at);
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+}
+
+static int64_t token_id(const uint8_t *ids, Py_ssize_t number, int bytes)
+{
+    return bytes == 2 ? (int64_t)u16(ids + 2 * number) : (int64_t)(int32_t)u32(ids + 4 * number);
+}
+
+static Matrix matrix_of(const Block *block, int number)
+{
+    const uint8_t *at = block->matrices + MATRIX_BYTES * number;
+    Matrix matrix = {f64(at), u32(at + 8), u16(at + 12), u16(at + 14)};
+    return matrix;
+}
+
+static Py_ssize_t row_bytes(Py_ssize_t bits) { return (bits + 7) / 8; }
+static int one_of(int value, int a, int b) { return value == a || value == b; }
+
+/* Where the columns of a block are; what is wrong with it, or NULL. */
+static const char *open_block(Block *block, const uint8_t *data, Py_ssize_t size)
+{
+    static const int offset_bytes[] = {1, 2, 4, 8};
+    const char *cut_short = "is cut short";
+    if (size < HEAD_BYTES || u32(data) != (uint32_t)MAGIC) return "does not begin as one of this format does";
+    block->head = data;
+    block->tokens = u16(data + 8);
+    block->sides[START].kept = u16(data + 10);
+    block->sides[END].kept = u16(data + 12);
+    block->dense = u16(data + 14);
+    block->span = u16(data + 16);
+    block->pooled = u16(data + 18);
+    block->terms = u16(data + 20);
+    block->id_bytes = data[22];
+    block->vector_bits = data[24];
+    block->span_bits = data[25];
+    block->value_bits = data[26];
+    block->scale_bytes = data[27];
+    block->impact_bytes = data[28];
+    block->count_bytes = data[29];
+    block->split = data[30];
+    block->matrix_count = data[30] + data[31];
+    block->passage_scale = f64(data + 32);
+    if (!one_of(block->id_bytes, 2, 4) || !one_of(block->vector_bits, 4, 8) || !one_of(block->span_bits, 4, 8)
+        || !one_of(block->value_bits, 4, 8) || !one_of(block->scale_bytes, 2, 4) || !one_of(block->impact_bytes, 2, 4)
+        || !one_of(block->count_bytes, 1, 2) || (block->vector_bits == 4 && block->dense % 2)
+        || (block->span_bits == 4 && block->span % 2))
+        return "is of a kind that is not known";
+    Py_ssize_t at = HEAD_BYTES + (Py_ssize_t)MATRIX_BYTES * block->matrix_count;
+    if (size < at) return cut_short;
+    block->matrices = data + HEAD_BYTES;
+    Py_ssize_t entries = 0, bits = 0;
+    for (int number = 0; number < block->matrix_count; number++) {
+        Matrix matrix = matrix_of(block, number);
+        entries += matrix.entries;
+        bits += matrix.filled * row_bytes(block->sides[number < block->split ? START : END].kept);
+    }
+    Py_ssize_t vector = block->dense * block->vector_bits / 8, span = block->span * block->span_bits / 8;
+    const uint8_t **columns[] = {
+        &block->token_ids, &block->flags,
+        &block->sides[START].positions, &block->sides[END].positions,
+        &block->sides[START].vectors, &block->sides[END].vectors,
+        &block->sides[START].spans, &block->sides[END].spans,
+        &block->sides[START].scales, &block->sides[START].span_scales,
+        &block->sides[END].scales, &block->sides[END].span_scales,
+        &block->passage_vector, &block->lex_ids, &block->lex_impacts,
+        &block->counts, &block->rows, &block->values,
+    };
+    const Py_ssize_t starts = block->sides[START].kept, ends = block->sides[END].kept;
+    const Py_ssize_t sizes[] = {
+        block->tokens * block->id_bytes, block->tokens,
+        row_bytes(block->tokens), row_bytes(block->tokens),
+        starts * vector, ends * vector,
+        starts * span, ends * span,
+        starts * block->scale_bytes, starts * block->scale_bytes,
+        ends * block->scale_bytes, ends * block->scale_bytes,
+        block->pooled, block->terms * block->id_bytes, block->terms * block->impact_bytes,
+        block->tokens * block->matrix_count * block->count_bytes, bits, (entries * block->value_bits + 7) / 8,
+    };
+    for (size_t column = 0; column < sizeof sizes / sizeof *sizes; column++) {
+        *columns[column] = data + at;
+        at += sizes[column];
+    }
+    at += block->tokens * offset_bytes[data[23] < 3 ? data[23] : 3];
+    return at == size ? NULL : cut_short;
+}
+
+/* --- inner products -------------------------------------------------------------------------------------------- */
+
+static void unpack(int16_t *out, const uint8_t *row, Py_ssize_t width, int bits)
+{
+    if (bits == 8) {
+        for (Py_ssize_t i = 0; i < width; i++) out[i] = (int8_t)row[i];
+        return;
+    }
+    Py_ssize_t half = width / 2; /* the left half in the low halves of the bytes */
+    for (Py_ssize_t i = 0; i < half; i++) {
+        out[i] = (int16_t)((row[i] & 15) - 8);
+        out[half + i] = (int16_t)((row[i] >> 4) - 8);
+    }
+}
+
+static int32_t product(const int16_t *a, const int16_t *b, Py_ssize_t width)
+{
+    int32_t sum = 0;
+    for (Py_ssize_t i = 0; i < width; i++) sum += (int32_t)a[i] * b[i];
+    return sum;
+}
+
+static double exact_product(const Vector *vector, const int16_t *row)
+{
+    int64_t sum = 0;
+    for (Py_ssize_t at = 0; at < vector->width; at += AT_ONCE) {
+        Py_ssize_t width = vector->width - at < AT_ONCE ? vector->width - at : AT_ONCE;
+        sum += (int64_t)product(row + at, vector->high + at, width) * (1 << LOW_BITS);
+        sum += product(row + at, vector->low + at, width);
+    }
+    return (double)sum * vector->step;
+}
+
+/* --- scores of one block --------------------------------------------------------------------------------------- */
+
+/* Room for the largest block. */
+typedef struct {
+    int16_t *row;                /* one vector */
+    int32_t *piece;              /* (tokens) number of the question's word piece, or -1 */
+    int32_t *places;             /* the tokens that have one */
+    Py_ssize_t place_count;
+    int32_t *words, *joints;     /* (tokens + 1) tokens before that are no punctuation; that follow a joint */
+    int32_t *positions[SIDES];   /* (kept) */
+    uint8_t *may[SIDES];         /* (kept) whether an answer may begin or end there */
+    int16_t *spans[SIDES];       /* (kept, span) */
+    double *span_scales[SIDES];  /* (kept) */
+    double *lengths[SIDES];      /* (kept) of the span vectors */
+    double *dense[SIDES], *sparse[SIDES], *sums; /* (kept) */
+} Room;
+
+static Py_ssize_t find(const int64_t *sorted, Py_ssize_t count, int64_t wanted)
+{
+    Py_ssize_t low = 0, high = count;
+    while (low < high) {
+        Py_ssize_t middle = low + (high - low) / 2;
+        if (sorted[middle] < wanted) low = middle + 1;
+        else high = middle;
+    }
+    return low < count && sorted[low] == wanted ? low : -1;
+}
+
+static const char *read_side(const Block *block, int which, Room *room)
+{
+    const Side *side = &block->sides[which];
+    Py_ssize_t found = 0;
+    for (Py_ssize_t byte = 0; byte < row_bytes(block->tokens); byte++)
+        for (int bits = side->positions[byte], bit = 0; bits; bits = bits << 1 & 255, bit++)
+            if (bits & 128) {
+                if (found == side->kept || 8 * byte + bit >= block->tokens) return "keeps other positions than it says";
+                room->positions[which][found++] = (int32_t)(8 * byte + bit);
+            }
+    if (found != side->kept) return "keeps other positions than it says";
+    Py_ssize_t bytes = block->span * block->span_bits / 8;
+    for (Py_ssize_t i = 0; i < side->kept; i++) {
+        Py_ssize_t at = room->positions[which][i];
+        int goes_on = which == START ? block->flags[at] & CONTINUES
+                                     : at + 1 < block->tokens && block->flags[at + 1] & CONTINUES;
+        room->may[which][i] = !goes_on && !(block->flags[at] & TITLE);
+        unpack(room->spans[which] + i * block->span, side->spans + i * bytes, block->span, block->span_bits);
+        double scale = real(side->span_scales + i * block->scale_bytes, block->scale_bytes);
+        room->span_scales[which][i] = scale;
+        const int16_t *span = room->spans[which] + i * block->span;
+        room->lengths[which][i] = sqrt((double)product(span, span, block->span)) * scale;
+    }
+    return NULL;
+}
+
+static void score_dense(const Block *block, const Question *question, int which, Room *room)
+{
+    const Side *side = &block->sides[which];
+    Py_ssize_t bytes = block->dense * block->vector_bits / 8;
+    for (Py_ssize_t i = 0; i < side->kept; i++) {
+        unpack(room->row, side->vectors + i * bytes, block->dense, block->vector_bits);
+        double scale = real(side->scales + i * block->scale_bytes, block->scale_bytes);
+        room->dense[which][i] = exact_product(&question->vectors[which], room->row) * scale;
+    }
+}
+
+static void read_tokens(const Block *block, const Question *question, Room *room)
+{
+    int32_t words = 0, joints = 0;
+    room->words[0] = 0;
+    room->place_count = 0;
+    for (Py_ssize_t i = 0; i < block->tokens; i++) {
+        int64_t id = token_id(block->token_ids, i, block->id_bytes);
+        room->piece[i] = question->filter[id & (FILTER - 1)]
+                             ? (int32_t)find(question->pieces.ids, question->pieces.count, id) : -1;
+        if (room->piece[i] >= 0) room->places[room->place_count++] = (int32_t)i;
+        room->words[i + 1] = words += !(block->flags[i] & PUNCTUATION);
+        room->joints[i] = joints += (block->flags[i] & AFTER_JOINT) != 0;
+    }
+}
+
+/* The number of the question's n-gram that begins at a token, or -1. */
+static Py_ssize_t ngram_at(const Block *block, const Question *question, const Room *room, Py_ssize_t token, int n,
+                           Py_ssize_t first, Py_ssize_t count)
+{
+    if (n < 1 || token + n > block->tokens) return -1;
+    int64_t key = 0;
+    for (int step = 0; step < n; step++) {
+        if (room->piece[token + step] < 0) return -1;
+        key = key * question->pieces.count + room->piece[token + step];
+    }
+    Py_ssize_t found = find(question->keys + first, count, key);
+    return found < 0 ? -1 : first + found;
+}
+
+static Py_ssize_t count_at(const Block *block, const uint8_t *counts, Py_ssize_t token)
+{
+    return block->count_bytes == 1 ? counts[token] : u16(counts + 2 * token);
+}
+
+/* How many columns from one token to another have entries, and how many entries. */
+static void tally(const Block *block, const uint8_t *counts, Py_ssize_t from, Py_ssize_t to, Py_ssize_t *filled,
+                  Py_ssize_t *entries)
+{
+    uint32_t columns = 0, sum = 0;
+    if (block->count_bytes == 1)
+        for (Py_ssize_t token = from; token < to; token++) {
+            columns += counts[token] != 0;
+            sum += counts[token];
+        }
+    else
+        for (Py_ssize_t token = from; token < to; token++) {
+            columns += u16(counts + 2 * token) != 0;
+            sum += u16(counts + 2 * token);
+        }
+    *filled += columns;
+    *entries += sum;
+}
+
+static const char *score_sparse(const Block *block, const Question *question, Room *room)
+{
+    const char *wrong = "has weights for more or fewer positions than it says";
+    const uint8_t *levels = block->head + LEVELS_AT, *rows = block->rows, *counts = block->counts;
+    Py_ssize_t entry = 0; /* the first of the matrix among those of the block */
+    for (int which = START; which < SIDES; which++)
+        memset(room->sparse[which], 0, sizeof(double) * (size_t)block->sides[which].kept);
+    for (int number = 0; number < block->matrix_count; number++) {
+        Matrix matrix = matrix_of(block, number);
+        int which = number < block->split ? START : END;
+        Py_ssize_t kept = block->sides[which].kept, width = row_bytes(kept), first = 0, own = 0;
+        Py_ssize_t filled = 0, entries = 0, seen = 0; /* columns and entries of the tokens seen */
+        while (first < question->ngrams && question->sizes[first] < matrix.n) first++;
+        while (first + own < question->ngrams && question->sizes[first + own] == matrix.n) own++;
+        memset(room->sums, 0, sizeof(double) * (size_t)kept);
+        for (Py_ssize_t i = 0; own && i < room->place_count; i++) {
+            Py_ssize_t token = room->places[i], count = count_at(block, counts, token);
+            Py_ssize_t ngram = count ? ngram_at(block, question, room, token, matrix.n, first, own) : -1;
+            double weight = ngram < 0 ? 0 : question->weights[2 * ngram + which];
+            if (weight == 0) continue;
+            tally(block, counts, seen, token, &filled, &entries);
+            seen = token;
+            if (filled >= matrix.filled || entries + count > (Py_ssize_t)matrix.entries) return wrong;
+            const uint8_t *column = rows + filled * width;
+            Py_ssize_t place = entry + entries, last = place + count;
+            for (Py_ssize_t byte = 0; byte < width; byte++)
+                for (int bits = column[byte], bit = 0; bits; bits = bits << 1 & 255, bit++)
+                    if (bits & 128) {
+                        if (place == last || 8 * byte + bit >= kept) return wrong;
+                        int value = block->value_bits == 8 ? block->values[place]
+                                    : levels[block->values[place / 2] >> (place % 2 ? 4 : 0) & 15];
+                        room->sums[8 * byte + bit] += value * weight;
+                        place++;
+                    }
+            if (place != last) return wrong;
+        }
+        tally(block, counts, seen, block->tokens, &filled, &entries);
+        counts += block->tokens * block->count_bytes;
+        if (filled != matrix.filled || entries != (Py_ssize_t)matrix.entries) return wrong;
+        for (Py_ssize_t i = 0; i < kept; i++) room->sparse[which][i] += room->sums[i] * matrix.scale;
+        rows += filled * width;
+        entry += entries;
+    }
+    return NULL;
+}
+
+static double score_terms(const Block *block, const Question *question)
+{
+    double sum = 0;
+    for (Py_ssize_t i = 0; i < block->terms; i++) {
+        Py_ssize_t found = find(question->terms.ids, question->terms.count, token_id(block->lex_ids, i, block->id_bytes));
+        if (found >= 0)
+            sum += question->term_weights[found] * real(block->lex_impacts + i * block->impact_bytes, block->impact_bytes);
+    }
+    return sum;
+}
+
+/* --- the best of them ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    double parts[PARTS]; /* the score comes last */
+    int32_t block, start, end;
+    int64_t number; /* in the order of (block, start, end) */
+} Found;
+
+typedef struct {
+    Found *heap; /* the worst is the first */
+    Py_ssize_t count, most;
+    int64_t seen;
+} Best;
+
+static int worse(const Found *a, const Found *b)
+{
+    double x = a->parts[PARTS - 1], y = b->parts[PARTS - 1];
+    return x != y ? x < y : a->number > b->number;
+}
+
+static int best_first(const void *a, const void *b) { return worse(a, b) ? 1 : -1; }
+
+static void sift(Best *best, const Found *found, Py_ssize_t at)
+{
+    for (Py_ssize_t child; (child = 2 * at + 1) < best->count; at = child) {
+        if (child + 1 < best->count && worse(&best->heap[child + 1], &best->heap[child])) child++;
+        if (!worse(&best->heap[child], found)) break;
+        best->heap[at] = best->heap[child];
+    }
+    best->heap[at] = *found;
+}
+
+static void offer(Best *best, const Found *found)
+{
+    if (best->count < best->most) {
+        Py_ssize_t at = best->count++;
+        while (at && worse(found, &best->heap[(at - 1) / 2])) {
+            best->heap[at] = best->heap[(at - 1) / 2];
+            at = (at - 1) / 2;
+        }
+        best->heap[at] = *found;
+    } else if (worse(best->heap, found))
+        sift(best, found, 0);
+}
+
+/* Whether a sum can be above a score when at most `span` is added to it. Sums in another order differ by much less than
+   a part in 10^9. */
+static int may_be_above(double score, double sum, double span)
+{
+    return sum + span + 1e-9 * (1 + fabs(sum) + span) > score;
+}
+
+static void offer_spans(const Block *block, const Question *question, const Room *room, int32_t number, double passage,
+                        double lex, Best *best)
+{
+    Py_ssize_t first = 0, ends = block->sides[END].kept;
+    const double passage_and_lex = passage + lex;
+    for (Py_ssize_t i = 0; i < block->sides[START].kept; i++) {
+        if (!room->may[START][i]) continue;
+        int32_t left = room->positions[START][i];
+        const double sum = room->dense[START][i] + room->sparse[START][i];
+        const int16_t *a = room->spans[START] + i * block->span;
+        const double longest = room->lengths[START][i];
+        while (first < ends && room->positions[END][first] < left) first++;
+        for (Py_ssize_t j = first; j < ends && room->positions[END][j] - left < question->max_tokens; j++) {
+            int32_t right = room->positions[END][j];
+            if (!room->may[END][j] || room->joints[left] != room->joints[right]
+                || room->words[right + 1] == room->words[left])
+                continue;
+            best->seen++;
+            /* Most cannot be among the best, however well their span vectors go together. */
+            const double others = sum + (room->dense[END][j] + room->sparse[END][j]);
+            if (best->count == best->most
+                && !may_be_above(best->heap->parts[PARTS - 1], others + passage_and_lex, longest * room->lengths[END][j]))
+                continue;
+            double span = (double)product(a, room->spans[END] + j * block->span, block->span);
+            span *= room->span_scales[START][i] * room->span_scales[END][j];
+            double score = others + span;
+            score += passage_and_lex;
+            if (best->count == best->most && !(score > best->heap->parts[PARTS - 1])) continue;
+            Found found = {
+                {room->dense[START][i], room->dense[END][j], span, passage, room->sparse[START][i],
+                 room->sparse[END][j], lex, score},
+                number, left, right, best->seen};
+            offer(best, &found);
+        }
+    }
+}
+
+static const char *score_block(const Block *block, const Question *question, Room *room, int32_t number, Best *best)
+{
+    const char *wrong;
+    if (block->dense != question->vectors[START].width || block->dense != question->vectors[END].width
+        || block->pooled != question->passage.width)
+        return "is of another shape than the question";
+    for (int which = START; which < SIDES; which++) {
+        if ((wrong = read_side(block, which, room))) return wrong;
+        score_dense(block, question, which, room);
+    }
+    read_tokens(block, question, room);
+    if ((wrong = score_sparse(block, question, room))) return wrong;
+    unpack(room->row, block->passage_vector, block->pooled, 8);
+    double passage = exact_product(&question->passage, room->row) * block->passage_scale;
+    offer_spans(block, question, room, number, passage, score_terms(block, question), best);
+    return NULL;
+}
+
+/* --- memory ---------------------------------------------------------------------------------------------------- */
+
+/* Pieces of one allocation: called first without memory to count, then with it. */
+typedef struct {
+    char *memory;
+    size_t used;
+} Arena;
+
+static void *piece_of(Arena *arena, Py_ssize_t count, size_t size)
+{
+    void *piece = arena->memory ? arena->memory + arena->used : NULL;
+    arena->used += ((size_t)count * size + 63) / 64 * 64;
+    return piece;
+}
+
+static Py_ssize_t larger(Py_ssize_t a, Py_ssize_t b) { return a > b ? a : b; }
+
+static void make_room(Arena *arena, Room *room, Question *question, Best *best, const Block *blocks, Py_ssize_t count)
+{
+    Py_ssize_t tokens = 0, kept = 0, span = 0, width = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        tokens = larger(tokens, blocks[i].tokens);
+        kept = larger(kept, larger(blocks[i].sides[START].kept, blocks[i].sides[END].kept));
+        span = larger(span, blocks[i].span);
+        width = larger(width, larger(blocks[i].dense, blocks[i].pooled));
+    }
+    room->row = piece_of(arena, width, sizeof *room->row);
+    room->piece = piece_of(arena, tokens, sizeof *room->piece);
+    room->places = piece_of(arena, tokens, sizeof *room->places);
+    room->words = piece_of(arena, tokens + 1, sizeof *room->words);
+    room->joints = piece_of(arena, tokens + 1, sizeof *room->joints);
+    room->sums = piece_of(arena, kept, sizeof *room->sums);
+    for (int which = START; which < SIDES; which++) {
+        room->positions[which] = piece_of(arena, kept, sizeof *room->positions[which]);
+        room->may[which] = piece_of(arena, kept, sizeof *room->may[which]);
+        room->spans[which] = piece_of(arena, kept * span, sizeof *room->spans[which]);
+        room->span_scales[which] = piece_of(arena, kept, sizeof *room->span_scales[which]);
+        room->lengths[which] = piece_of(arena, kept, sizeof *room->lengths[which]);
+        room->dense[which] = piece_of(arena, kept, sizeof *room->dense[which]);
+        room->sparse[which] = piece_of(arena, kept, sizeof *room->sparse[which]);
+    }
+    Vector *vectors[] = {&question->vectors[START], &question->vectors[END], &question->passage};
+    for (int i = 0; i < 3; i++) {
+        vectors[i]->high = piece_of(arena, vectors[i]->width, sizeof(int16_t));
+        vectors[i]->low = piece_of(arena, vectors[i]->width, sizeof(int16_t));
+    }
+    best->heap = piece_of(arena, best->most, sizeof *best->heap);
+}
+
+static void split_vector(Vector *vector, const int32_t *whole)
+{
+    for (Py_ssize_t i = 0; i < vector->width; i++) {
+        vector->low[i] = (int16_t)(whole[i] & ((1 << LOW_BITS) - 1));
+        vector->high[i] = (int16_t)((whole[i] - vector->low[i]) / (1 << LOW_BITS));
+    }
+}
+
+/* --- Python ---------------------------------------------------------------------------------------------------- */
+
+PyDoc_STRVAR(best_spans_doc,
+"best_spans(blocks, vectors, steps, pieces, sizes, keys, weights, terms, term_weights, max_tokens, where, parts)\n\n"
+"Fill `where` (int32, n x 3: block, first and last token) and `parts` (float64, n x 8) with the n best spans of\n"
+"`blocks` (a list of bytes), best first, and return how many there are and how many were legal. ValueError says what is\n"
+"wrong with a block. See `stored_blocks` for the other arguments.");
+
+enum { START_VECTOR, END_VECTOR, PASSAGE_VECTOR, PIECES, SIZES, KEYS, WEIGHTS, TERMS, TERM_WEIGHTS, WHERE, PARTS_OUT, BUFFERS };
+
+static const char *score_blocks(const Block *blocks, Py_ssize_t count, Question *question, const Py_buffer *buffers,
+                                Room *room, Best *best)
+{
+    split_vector(&question->vectors[START], buffers[START_VECTOR].buf);
+    split_vector(&question->vectors[END], buffers[END_VECTOR].buf);
+    split_vector(&question->passage, buffers[PASSAGE_VECTOR].buf);
+    for (Py_ssize_t i = 0; i < question->pieces.count; i++)
+        question->filter[question->pieces.ids[i] & (FILTER - 1)] = 1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const char *wrong = score_block(&blocks[i], question, room, (int32_t)i, best);
+        if (wrong) return wrong;
+    }
+    qsort(best->heap, (size_t)best->count, sizeof *best->heap, best_first);
+    int32_t *where = buffers[WHERE].buf;
+    double *parts = buffers[PARTS_OUT].buf;
+    for (Py_ssize_t i = 0; i < best->count; i++) {
+        const Found *found = &best->heap[i];
+        where[3 * i] = found->block;
+        where[3 * i + 1] = found->start;
+        where[3 * i + 2] = found->end;
+        memcpy(parts + PARTS * i, found->parts, sizeof found->parts);
+    }
+    return NULL;
+}
+
+static Py_ssize_t length(const Py_buffer *buffer, size_t item) { return buffer->len / (Py_ssize_t)item; }
+
+static PyObject *best_spans_of(PyObject *list, const Py_buffer *buffers, const double *steps, long max_tokens)
+{
+    Py_ssize_t count = PyList_GET_SIZE(list);
+    Block *blocks = calloc((size_t)count + 1, sizeof *blocks);
+    Question *question = calloc(1, sizeof *question);
+    Arena arena = {NULL, 0};
+    PyObject *answer = NULL;
+    const char *wrong = NULL;
+    Room room;
+    Best best = {NULL, 0, length(&buffers[PARTS_OUT], PARTS * sizeof(double)), 0};
+    if (!blocks || !question) { PyErr_NoMemory(); goto done; }
+    Vector *vectors[] = {&question->vectors[START], &question->vectors[END], &question->passage};
+    for (int i = 0; i < 3; i++) {
+        vectors[i]->width = length(&buffers[START_VECTOR + i], sizeof(int32_t));
+        vectors[i]->step = steps[i];
+    }
+    question->pieces = (Ids){buffers[PIECES].buf, length(&buffers[PIECES], sizeof(int64_t))};
+    question->terms = (Ids){buffers[TERMS].buf, length(&buffers[TERMS], sizeof(int64_t))};
+    question->sizes = buffers[SIZES].buf;
+    question->keys = buffers[KEYS].buf;
+    question->weights = buffers[WEIGHTS].buf;
+    question->term_weights = buffers[TERM_WEIGHTS].buf;
+    question->ngrams = length(&buffers[KEYS], sizeof(int64_t));
+    question->max_tokens = max_tokens;
+    if (length(&buffers[SIZES], sizeof(int64_t)) != question->ngrams
+        || length(&buffers[WEIGHTS], 2 * sizeof(double)) != question->ngrams
+        || length(&buffers[TERM_WEIGHTS], sizeof(double)) != question->terms.count
+        || length(&buffers[WHERE], 3 * sizeof(int32_t)) < best.most || best.most < 1) {
+        PyErr_SetString(PyExc_TypeError, "arrays of different lengths");
+        goto done;
+    }
+    for (Py_ssize_t i = 0; i < count && !wrong; i++) {
+        PyObject *data = PyList_GET_ITEM(list, i);
+        if (!PyBytes_Check(data)) { PyErr_SetString(PyExc_TypeError, "blocks must be bytes"); goto done; }
+        wrong = open_block(&blocks[i], (const uint8_t *)PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data));
+    }
+    if (!wrong) {
+        make_room(&arena, &room, question, &best, blocks, count);
+        arena.memory = malloc(arena.used + 64);
+        if (!arena.memory) { PyErr_NoMemory(); goto done; }
+        arena.used = 0;
+        make_room(&arena, &room, question, &best, blocks, count);
+        Py_BEGIN_ALLOW_THREADS
+        wrong = score_blocks(blocks, count, question, buffers, &room, &best);
+        Py_END_ALLOW_THREADS
+    }
+    if (wrong) PyErr_SetString(PyExc_ValueError, wrong);
+    else answer = Py_BuildValue("nL", best.count, (long long)best.seen);
+done:
+    free(arena.memory);
+    free(question);
+    free(blocks);
+    return answer;
+}
+
+static PyObject *best_spans(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *given, *blocks, *answer;
+    Py_buffer buffers[BUFFERS];
+    double steps[3];
+    long max_tokens;
+    if (!PyArg_ParseTuple(arguments, "O(y*y*y*)(ddd)y*y*y*y*y*y*lw*w*", &given, &buffers[START_VECTOR],
+                          &buffers[END_VECTOR], &buffers[PASSAGE_VECTOR], &steps[0], &steps[1], &steps[2],
+                          &buffers[PIECES], &buffers[SIZES], &buffers[KEYS], &buffers[WEIGHTS], &buffers[TERMS],
+                          &buffers[TERM_WEIGHTS], &max_tokens, &buffers[WHERE], &buffers[PARTS_OUT]))
+        return NULL;
+    blocks = PySequence_List(given); /* a list of its own: nobody takes a block away while it is read */
+    answer = blocks ? best_spans_of(blocks, buffers, steps, max_tokens) : NULL;
+    Py_XDECREF(blocks);
+    for (int i = 0; i < BUFFERS; i++) PyBuffer_Release(&buffers[i]);
+    return answer;
+}
+
+static PyMethodDef functions[] = {
+    {"best_spans", best_spans, METH_VARARGS, best_spans_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+
+static struct PyModuleDef module = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "_best_spans",
+    .m_doc = "The best spans of stored phrase blocks, straight from their bytes.",
+    .m_size = 0,
+    .m_methods = functions,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__best_spans(void) { return PyModuleDef_Init(&module); }

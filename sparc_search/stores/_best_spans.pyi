@@ -1,0 +1,20 @@
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+def best_spans(
+    blocks: Sequence[bytes],
+    vectors: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
+    steps: tuple[float, float, float],
+    pieces: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    terms: NDArray[np.int64],
+    term_weights: NDArray[np.float64],
+    max_tokens: int,
+    where: NDArray[np.int32],
+    parts: NDArray[np.float64],
+    /,
+) -> tuple[int, int]: ...

@@ -1,0 +1,73 @@
+"""Phrase blocks as they are stored, scored by compiled code where there is some.
+
+The extension is built when the package is installed, if there is a C compiler; without one numpy finds the same spans
+with the same scores, some milliseconds later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..block_batch import BlockBatch, Blocks
+from ..phrase_query import BestSpans, PhraseQuery
+from .block_layout import damaged
+from .phrase_block import read_last_column
+from .phrase_block_batch import decode_batch
+
+compiled: ModuleType | None
+try:
+    from . import _best_spans
+
+    compiled = _best_spans
+except ImportError:
+    compiled = None
+
+
+def blocks_of(data: Sequence[bytes]) -> Blocks:
+    """At least one stored block."""
+    return CompiledBlocks(data) if compiled else decode_batch(data)
+
+
+class CompiledBlocks:
+    """Blocks that stay as they are stored."""
+
+    def __init__(self, data: Sequence[bytes]) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def laid_out(self) -> BlockBatch:
+        """Their columns, end to end."""
+        return decode_batch(self._data)
+
+    def offsets(self, number: int) -> NDArray[np.int32]:
+        """The characters of a block's tokens."""
+        return read_last_column(self._data[number])
+
+    def best_spans(self, query: PhraseQuery, count: int) -> BestSpans:
+        """The best so many spans; `IndexDamaged` if bytes are missing."""
+        assert compiled, "blocks_of gives these only if it is there"
+        where, parts = np.empty((count, 3), np.int32), np.empty((count, 8))
+        try:
+            found, legal = compiled.best_spans(
+                self._data,
+                query.vectors,
+                query.steps,
+                query.pieces,
+                query.sizes,
+                query.keys,
+                query.weights,
+                query.terms,
+                query.term_weights,
+                query.max_tokens,
+                where,
+                parts,
+            )
+        except ValueError as error:
+            raise damaged(str(error)) from error
+        return BestSpans(where[:found], parts[:found], legal)
