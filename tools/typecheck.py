@@ -30,7 +30,8 @@ def lay_out() -> dict[str, str]:
 
 
 def _only_code(folder: str, names: list[str]) -> list[str]:
-    return [name for name in names if not name.endswith((".py", ".pyi", ".typed")) and not (Path(folder) / name).is_dir()]
+    code = (".py", ".pyi", ".typed")
+    return [name for name in names if not name.endswith(code) and not (Path(folder) / name).is_dir()]
 
 
 def main() -> int:
