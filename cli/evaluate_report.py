@@ -33,7 +33,7 @@ def report(reports: tuple[Path, ...], plots: Path | None, name: str, title: str,
     for path, run in zip(reports, runs, strict=True):
         if "passage_recall" not in run:
             raise UsageError(f"{path} is no report of an open run", "name files that `evaluate open --save` wrote")
-    drawn = draw(runs, plots, name) if plots else []
+    drawn = [*draw(runs, plots, name), *draw_calibration(runs, plots, name)] if plots else []
     body = runs_table(runs)
     result(body)
     commands = "\n".join(f"- `{run['command']}` on {run['machine']}" for run in runs)
@@ -42,9 +42,8 @@ def report(reports: tuple[Path, ...], plots: Path | None, name: str, title: str,
 
 
 def draw(runs: Sequence[dict[str, Any]], folder: Path, name: str) -> list[Path]:
-    """All plots that the runs have figures for."""
+    """The plots that hold the runs side by side."""
     from sparc_search.evaluation import plots
-    from sparc_search.evaluation.calibration import RIGHT, bands_of
     from sparc_search.evaluation.runs_table import name_of
 
     answered = [run for run in runs if run["exact_match"] is not None]
@@ -57,11 +56,25 @@ def draw(runs: Sequence[dict[str, Any]], folder: Path, name: str) -> list[Path]:
         ranks = {label: [row[key] for row in run["rows"]] for label, run in labelled(among)}
         if ranks:
             drawn.append(plots.recall_curves(ranks, folder / f"{name}-recall-{kind}.png"))
+    return _told(drawn)
+
+
+def draw_calibration(runs: Sequence[dict[str, Any]], folder: Path, name: str) -> list[Path]:
+    """A plot for each run that says how sure it is."""
+    from sparc_search.evaluation import plots
+    from sparc_search.evaluation.calibration import RIGHT, bands_of
+
+    drawn = []
+    answered = [run for run in runs if run["exact_match"] is not None]
     for number, run in enumerate(answered, 1):
         sure = [(row["confidence"], row["f1"] >= RIGHT) for row in run["rows"] if row["confidence"] is not None]
         if sure:
             suffix = f"-{number}" if len(answered) > 1 else ""
             drawn.append(plots.calibration_curve(bands_of(sure), folder / f"{name}-calibration{suffix}.png"))
+    return _told(drawn)
+
+
+def _told(drawn: list[Path]) -> list[Path]:
     for path in drawn:
         note(f"wrote {path}")
     return drawn

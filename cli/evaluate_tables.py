@@ -85,7 +85,7 @@ def tables(settings: Settings, plots: Path | None, name: str, page: Path | None,
     section, title = ("tables", "The paper's tables") if not name else (f"tables-{name}", f"The paper's tables: {name}")
     drawn = draw(telling(measured), plots, section) if plots else []
     result_json({key: {**run, "rows": None} for key, run in measured.items()}) if as_json else result(body)
-    pictures = "".join(f"\n\n![{path.stem}]({linked(path, page)})" for path in drawn if "calibration" not in path.stem)
+    pictures = "".join(f"\n\n![{path.stem}]({linked(path, page)})" for path in drawn)
     write_benchmarks(page, section, title, body + pictures)
 
 
