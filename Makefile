@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
 RUN := $(VENV)/bin
-NEEDS := setup.cfg setup.py pyproject.toml sparc_search/stores/_best_spans.c
+NEEDS := setup.cfg setup.py pyproject.toml $(shell find sparc_search -name "*.c")
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 TEST_EXTRAS := dev,torch,parquet,wikipedia,eval
 

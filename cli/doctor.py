@@ -95,12 +95,13 @@ def _absent(name: str, extra: str) -> Check:
 
 
 def _compiled() -> Check:
-    from sparc_search.stores.stored_blocks import compiled
+    from sparc_search.stores import stored_blocks
+    from sparc_search.stores.local import postings
 
-    if compiled:
-        return Check("compiled scoring", "ok", "there")
+    if stored_blocks.compiled and postings.compiled:
+        return Check("compiled code", "ok", "there")
     remedy = "install a C compiler, then the package again"
-    return Check("compiled scoring", "note", "not there: numpy gives the same answers some milliseconds later", remedy)
+    return Check("compiled code", "note", "not there: numpy gives the same answers some milliseconds later", remedy)
 
 
 def _plugins(settings: Settings) -> Iterator[Check]:

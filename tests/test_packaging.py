@@ -94,7 +94,7 @@ def test_the_wheel_works_in_a_clean_environment_outside_the_checkout(elsewhere: 
     assert Path(found.strip()).is_relative_to(elsewhere)
 
     checks = {check["name"]: check["status"] for check in json.loads(call(elsewhere, "doctor", "--json"))}
-    assert checks["compiled scoring"] == ("ok" if stored_blocks.compiled else "note")
+    assert checks["compiled code"] == ("ok" if stored_blocks.compiled else "note")
 
     plugins = json.loads(call(elsewhere, "plugins", "--json"))
     assert [plugin for plugin in plugins if plugin["problem"]] == []

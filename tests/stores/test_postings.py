@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparc_search.errors import IndexDamaged
 from sparc_search.records import Features
 from sparc_search.stores.array_writer import ArrayWriter
 from sparc_search.stores.local import highest as pruning
 from sparc_search.stores.local import merging
+from sparc_search.stores.local import postings as module
 from sparc_search.stores.local.features import as_features, decode_features, encode_features
 from sparc_search.stores.local.highest import highest
 from sparc_search.stores.local.postings import Postings, hashed, query_of
@@ -67,6 +69,25 @@ def test_values_are_rounded_up_to_nine_bits() -> None:
 def test_sums_are_dot_products(corpus: list[Features], query: Features) -> None:
     postings = segment_of(corpus).postings
     assert postings.sums(postings.find(hashed(query)), len(corpus)) == pytest.approx(products(corpus, query))
+
+
+@pytest.mark.skipif(not module.compiled, reason="no compiled code: install again where there is a C compiler")
+@given(CORPORA, QUERIES)
+def test_compiled_sums_are_those_of_numpy_to_the_last_bit(corpus: list[Features], query: Features) -> None:
+    postings = segment_of(corpus).postings
+    terms = postings.find(hashed(query))
+    by_compiled_code = postings.sums(terms, len(corpus))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "compiled", None)
+        assert np.array_equal(postings.sums(terms, len(corpus)), by_compiled_code)
+
+
+@pytest.mark.skipif(not module.compiled, reason="no compiled code: install again where there is a C compiler")
+def test_a_row_that_is_not_there_is_a_clear_error() -> None:
+    postings = segment_of([{"start": {"dome": 1.0}, "end": {}, "lex": {}}] * 3).postings
+    terms = postings.find(hashed({"start": {"dome": 1.0}}))
+    with pytest.raises(IndexDamaged, match="a row that is not there"):
+        postings.sums(terms, 2)
 
 
 @settings(max_examples=200)

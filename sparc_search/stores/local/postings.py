@@ -11,15 +11,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import IndexDamaged
 from ...records import Features
 from ..derived_files import release
 from ..short_floats import unshorten
 from .features import FieldValues
+
+compiled: ModuleType | None
+try:
+    from . import _sums
+
+    compiled = _sums
+except ImportError:
+    compiled = None  # there was no C compiler at installation: numpy gives the same sums
 
 
 class Query(NamedTuple):
@@ -76,10 +86,25 @@ class Postings:
 
     def sums(self, terms: Sequence[Term], count: int) -> NDArray[np.float64]:
         """The weighted sum of these terms for each of `count` rows, added in their order."""
+        if compiled:
+            return self._compiled_sums(terms, count)
         rows = _joined([self.rows[term.entries] for term in terms], np.uint32)
         weights = np.repeat([term.weight for term in terms], [term.size for term in terms])
         weights *= unshorten(_joined([self.values[term.entries] for term in terms], np.uint16))
         return np.bincount(rows, weights, minlength=count).astype(np.float64, copy=False)
+
+    def _compiled_sums(self, terms: Sequence[Term], count: int) -> NDArray[np.float64]:
+        assert compiled
+        total = np.zeros(count)
+        begins = np.array([term.entries.start for term in terms], np.int64)
+        ends = np.array([term.entries.stop for term in terms], np.int64)
+        weights = np.array([term.weight for term in terms], np.float64)
+        try:
+            compiled.add_up(self.rows, self.values, begins, ends, weights, total)
+        except ValueError as error:
+            remedy = "`sparc-search index verify --repair` makes it again"
+            raise IndexDamaged(f"a file of the inverted index has {error}", remedy) from error
+        return total
 
     def sums_of(self, terms: Sequence[Term], rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """The same for some rows only, looked up: less work if there are few of them and the postings are long."""
