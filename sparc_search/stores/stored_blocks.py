@@ -6,8 +6,8 @@ with the same scores, some milliseconds later.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import ModuleType
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,11 @@ from .block_layout import damaged
 from .phrase_block import read_last_column
 from .phrase_block_batch import decode_batch
 
-compiled: ModuleType | None
-try:
-    from . import _best_spans
+compiled: Callable[..., tuple[int, int]] | None = None
+with suppress(ImportError):
+    from ._best_spans import best_spans
 
-    compiled = _best_spans
-except ImportError:
-    compiled = None
+    compiled = best_spans
 
 
 def blocks_of(data: Sequence[bytes]) -> Blocks:
@@ -54,7 +52,7 @@ class CompiledBlocks:
         assert compiled, "blocks_of gives these only if it is there"
         where, parts = np.empty((count, 3), np.int32), np.empty((count, 8))
         try:
-            found, legal = compiled.best_spans(
+            found, legal = compiled(
                 self._data,
                 query.vectors,
                 query.steps,

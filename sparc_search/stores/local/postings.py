@@ -7,11 +7,11 @@ one is less likely than one in 10^14. The arrays are the same in memory and in t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,13 +23,11 @@ from ..derived_files import release
 from ..short_floats import unshorten
 from .features import FieldValues
 
-compiled: ModuleType | None
-try:
-    from . import _sums
+compiled: Callable[..., None] | None = None
+with suppress(ImportError):  # without a C compiler at installation numpy gives the same sums
+    from ._sums import add_up
 
-    compiled = _sums
-except ImportError:
-    compiled = None  # there was no C compiler at installation: numpy gives the same sums
+    compiled = add_up
 
 
 class Query(NamedTuple):
@@ -100,7 +98,7 @@ class Postings:
         ends = np.array([term.entries.stop for term in terms], np.int64)
         weights = np.array([term.weight for term in terms], np.float64)
         try:
-            compiled.add_up(self.rows, self.values, begins, ends, weights, total)
+            compiled(self.rows, self.values, begins, ends, weights, total)
         except ValueError as error:
             remedy = "`sparc-search index verify --repair` makes it again"
             raise IndexDamaged(f"a file of the inverted index has {error}", remedy) from error
