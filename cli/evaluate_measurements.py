@@ -176,17 +176,18 @@ class Tables:
         variants = ["all parts", "without sparc"] if model == "shipped" else ["all parts"]
 
         def measure() -> Report:
-            return self.closed_report(evaluate_closed(self.encoder(model), self.paragraphs, variants))
+            rows = evaluate_closed(self.encoder(model), self.paragraphs, variants)
+            return self.closed_report(rows, len(self.paragraphs))
 
         return self.get(f"closed/{model}", {"model": self.encoder(model).fingerprint}, measure)
 
-    def closed_report(self, rows: Iterator[list[ClosedRow]]) -> Report:
+    def closed_report(self, rows: Iterator[list[ClosedRow]], paragraphs: int) -> Report:
         """Rows of all paragraphs, and their means."""
         from sparc_search.evaluation.closed import summarise
 
         found: list[ClosedRow] = []
         with progress() as bar:
-            task = bar.add_task("evaluating", total=len(self.paragraphs))
+            task = bar.add_task("evaluating", total=paragraphs)
             for some in rows:
                 found += some
                 bar.advance(task)
@@ -195,13 +196,15 @@ class Tables:
     def closed_reader(self) -> Report:
         """The reader on the questions' own paragraphs; a sample, because it reads each question anew."""
         from sparc_search.evaluation.closed_reader import read_closed
+        from sparc_search.evaluation.questions import drawn
         from sparc_search.evaluation.reader import open_reader
 
         reader = open_reader(self.options["reader"], threads=self.settings.threads)
+        some = drawn(self.paragraphs, self.options["reader_sample"], self.options["seed"])
         return self.get(
             "closed/reader",
-            {"model": reader.card.fingerprint},
-            lambda: self.closed_report(read_closed(reader, self.paragraphs)),
+            {"model": reader.card.fingerprint, "paragraphs": len(some)},
+            lambda: self.closed_report(read_closed(reader, some), len(some)),
         )
 
     def reader(self, name: str) -> Report:
@@ -239,6 +242,8 @@ class Tables:
             "models": ", ".join(f"{name} {self.encoder(name).fingerprint}" for name in self.models),
             "closed": f"{measured['closed/shipped']['questions']:,} questions of {self.options['squad'].name}",
         }
+        if "closed/reader" in measured:
+            facts["closed, reader"] = f"{measured['closed/reader']['questions']:,} of them"
         for name, asked in self.questions.items():
             run = measured[f"{name}/shipped/hybrid"]
             share = measured[f"{name}/answerable"]["answerable"]

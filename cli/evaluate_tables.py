@@ -41,7 +41,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     default=300,
     show_default=True,
     type=click.IntRange(0),
-    help="Questions the reader is asked, by chance (it is slow); 0 asks all.",
+    help="Questions the reader is asked, and paragraphs it reads closed, by chance (it is slow); 0 takes all.",
 )
 @click.option(
     "--every",

@@ -19,12 +19,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import ReaderError
 from .answers import exact_match, f1
 
 _FLAGS = re.IGNORECASE | re.MULTILINE
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,11 @@ def read_questions(
     return drawn(questions[::every], sample, seed)
 
 
-def drawn(questions: list[OpenQuestion], sample: int, seed: int) -> list[OpenQuestion]:
+def drawn(items: list[Item], sample: int, seed: int) -> list[Item]:
     """So many of them by chance, in their order; all if `sample` is 0."""
-    if not 0 < sample < len(questions):
-        return questions
-    return [questions[at] for at in sorted(random.Random(seed).sample(range(len(questions)), sample))]
+    if not 0 < sample < len(items):
+        return items
+    return [items[at] for at in sorted(random.Random(seed).sample(range(len(items)), sample))]
 
 
 def _text(path: Path) -> str:
