@@ -15,7 +15,7 @@ from engines import Engine
 from loads import assert_each_is_there_once, load, long_documents, meanwhile, writing
 from servers import CustomOpenSearch
 
-from sparc_search.errors import DiskFull
+from sparc_search.errors import DiskFull, EngineError
 from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.servers.cluster import Cluster
 from sparc_search.stores.opensearch.bulk import Limits
@@ -38,6 +38,7 @@ def node(custom_opensearch: CustomOpenSearch) -> Cluster:
 @pytest.fixture
 def engine(node: Cluster, tmp_path: Path) -> Iterator[Engine]:
     made = Engine("opensearch", tmp_path, node.url)
+    allow_new_indices(made)
     yield made
     made.clean_up()
 
@@ -102,15 +103,32 @@ def test_the_flood_stage_stops_the_load_and_nothing_is_lost(engine: Engine, toy_
         finally:
             set_cluster(engine, {f"{marks}{name}": None for name in ("low", "high", "flood_stage")})
             wait_for_block(engine, present=False)
-            # What forbids new indices goes later than what forbids writing; the next test wants one.
-            set_cluster(engine, {"cluster.blocks.create_index": None})
     with writing(engine) as store:
         assert load(store, documents) == []
     assert_each_is_there_once(engine, documents)
 
 
+def test_a_server_that_forbids_new_indices_is_a_clear_error(engine: Engine) -> None:
+    set_cluster(engine, {"cluster.blocks.create_index": True})
+    try:
+        with pytest.raises(EngineError, match="nobody make a new index") as raised, writing(engine):
+            pass
+    finally:
+        set_cluster(engine, {"cluster.blocks.create_index": None})
+    assert "make room" in raised.value.remedy
+
+
 def set_cluster(engine: Engine, settings: dict[str, Any]) -> None:
     engine.request("PUT", "/_cluster/settings", {"persistent": settings})
+
+
+def allow_new_indices(engine: Engine) -> None:
+    """A node that has run out of disk may forbid new indices, and, as it looks at its disk only now and then, late."""
+    deadline = time.monotonic() + 300
+    while engine.request("GET", "/_cluster/state/blocks")["blocks"].get("global"):
+        assert time.monotonic() < deadline, "the node still forbids new indices"
+        set_cluster(engine, {"cluster.blocks.create_index": None})
+        time.sleep(0.5)
 
 
 def wait_for_block(engine: Engine, present: bool) -> None:

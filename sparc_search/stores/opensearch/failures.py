@@ -37,6 +37,12 @@ def described(status: int, error: object, where: str) -> SparcSearchError:
     kind, reason = kind_and_reason(error)
     if kind == "cluster_block_exception":
         return blocked(reason, where)
+    if kind == "index_create_block_exception":
+        return EngineError(
+            f"{where} lets nobody make a new index: {reason}",
+            "servers do that when their disks are almost full: make room there (or lift cluster.blocks.create_index), "
+            "then run the same command again",
+        )
     if status in PASSING:
         return Passing(f"{where} is too busy or not ready ({status}): {reason}", "try again later")
     if status == 409:
