@@ -251,6 +251,7 @@ class Tables:
             facts[name] = f"{len(asked):,} questions of {whose}; the answer of {share:.1f} % stands in the corpus"
             if f"{name}/reader" in measured:
                 reader = measured[f"{name}/reader"]
-                kind, read = reader["reader"]["body"], reader["reader"]["read"]
-                facts[f"{name}, reader"] = f"{reader['questions']:,} of them; {kind}, reads {read} passages"
+                kind, read, training = (reader["reader"][fact] for fact in ("body", "read", "training"))
+                trained = f"begun from {training.get('base')}, trained on {training.get('questions'):,} questions"
+                facts[f"{name}, reader"] = f"{reader['questions']:,} of them; {kind}, {trained}, reads {read} passages"
         return facts

@@ -28,7 +28,11 @@ _LONGEST_ANSWER = 20
 
 @click.command("train-reader")
 @click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--base", required=True, help="Base weights: a name of `model bases`, or a transformers folder (BERT).")
+@click.option(
+    "--base",
+    required=True,
+    help="Base weights: a name of `model bases`, a transformers folder (BERT), or a SPARC model for its body.",
+)
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the reader.")
 @click.option(
     "--questions", default=30_000, show_default=True, type=click.IntRange(1), help="Most questions to train on."
@@ -77,6 +81,7 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     if not (folder / "config.json").is_file():
         raise ModelNotFound(f"no model in {folder}", "sparc-search model fetch-base NAME gets one")
     config = json.loads((folder / "config.json").read_text("utf-8"))
+    config = config.get("body", config)  # a SPARC model's
     reader_training.set_threads(options["threads"])
     pieces = WordPieces.load(folder)
     shape = window_of(config, options["max_tokens"])
@@ -88,6 +93,7 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     began = time.monotonic()
     loss = train_with_bar(network, examples, pieces, shape["question_window"], options)
     training: dict[str, Any] = {
+        "base": folder.name,
         "data": [path.name for path in data],
         "questions": len(examples),
         "negatives": sum(example.negative is not None for example in examples),

@@ -20,8 +20,9 @@ from torch import Tensor, nn
 
 from ..errors import ModelNotFound, UsageError
 from ..model.config import SparcConfig
-from ..model.encoder_torch import load_tensors
+from ..model.encoder_torch import SparcModel, load_tensors
 from ..model.export import save
+from ..model.files import CARD
 from ..model.onnx_graph import GraphBuilder, bert_body, linear
 from ..model.onnx_precision import PRECISIONS
 from ..model.tokenizer import WordPieces
@@ -69,14 +70,21 @@ def load_base(base: Path, config: dict[str, Any]) -> ReaderBody:
     if config["model_type"] != "bert":
         raise UsageError(f"a reader needs a BERT body, not {config['model_type']}", "name another --base")
     network = ReaderBody({**config, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0})
-    weights = {name: value for path in sorted(base.glob("*.safetensors")) for name, value in load_tensors(path).items()}
-    weights = {name.removeprefix("bert."): value for name, value in weights.items()}
+    weights = _body_weights(base)
     wanted = network.body.state_dict()
     missing = sorted(set(wanted) - set(weights))
     if missing:
         raise ModelNotFound(f"the weights in {base} lack {missing[0]}", "the folder needs the model's *.safetensors")
     network.body.load_state_dict({name: weights[name].float() for name in wanted})
     return network
+
+
+def _body_weights(base: Path) -> dict[str, Tensor]:
+    if (base / CARD).is_file():
+        body: dict[str, Tensor] = SparcModel.from_pretrained(base).network.body.state_dict()
+        return body
+    weights = {name: value for path in sorted(base.glob("*.safetensors")) for name, value in load_tensors(path).items()}
+    return {name.removeprefix("bert."): value for name, value in weights.items()}
 
 
 @dataclass(frozen=True, slots=True)

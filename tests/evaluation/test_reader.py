@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tiny_model import BODY, tiny_network, tiny_pieces
+from tiny_model import BODY, tiny_model, tiny_network, tiny_pieces
 
 from sparc_search.errors import ModelDamaged, ModelNotFound, UsageError
 from sparc_search.evaluation.bm25 import Bm25
@@ -249,6 +249,14 @@ def test_other_bodies_and_missing_weights_are_refused(base: Path, tmp_path: Path
         load_base(base, {**BODY, "model_type": "distilbert"})
     with pytest.raises(ModelNotFound, match="lack"):
         load_base(tmp_path, BODY)
+
+
+def test_it_may_begin_from_the_body_of_a_sparc_model(tmp_path: Path) -> None:
+    model = tiny_model()
+    model.save_pretrained(tmp_path)
+    begun = load_base(tmp_path, json.loads((tmp_path / "config.json").read_text())["body"])
+    body = model.network.body.state_dict()
+    assert all(torch.equal(value, body[name]) for name, value in begun.body.state_dict().items())
 
 
 def test_pieces_load_again(trained: tuple[ReaderBody, list[float], list[Paragraph]], tmp_path: Path) -> None:
