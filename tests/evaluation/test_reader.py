@@ -256,7 +256,8 @@ def test_it_may_begin_from_the_body_of_a_sparc_model(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
     begun = load_base(tmp_path, json.loads((tmp_path / "config.json").read_text())["body"])
     body = model.network.body.state_dict()
-    assert all(torch.equal(value, body[name]) for name, value in begun.body.state_dict().items())
+    for name, value in begun.body.state_dict().items():
+        assert torch.allclose(value, body[name], atol=1e-3)  # a folder keeps half precision
 
 
 def test_pieces_load_again(trained: tuple[ReaderBody, list[float], list[Paragraph]], tmp_path: Path) -> None:
