@@ -31,8 +31,6 @@ class BestSpans(NamedTuple):
 
     where: NDArray[np.int32]  # (spans, 3) block, first token, last token
     parts: NDArray[np.float64]  # (spans, 8) the seven summands of the score, in the order of PART_KINDS, and the score
-    legal: int
-    """How many legal spans there are."""
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sparc_search.interfaces import DenseStore, Hit, Searchable
 from sparc_search.records import EncodedQuestion
@@ -32,7 +32,7 @@ def weights(store: Searchable, questions: Sequence[EncodedQuestion]) -> list[tup
 
 def best_of_all(view: View, questions: Sequence[EncodedQuestion], lex_weight: float) -> list[Best | None]:
     """For each question the best of all phrases of the index; of equals the first passage id."""
-    lex = [[replace(term, weight=term.weight * lex_weight) for term in own] for own in weights(view, questions)]
+    lex = [lexical.scaled(own, lex_weight) for own in weights(view, questions)]
     found: list[Best | None] = [None] * len(questions)
     ids = sorted(view.matching({}))
     for at in range(0, len(ids), BLOCKS):

@@ -86,7 +86,7 @@ class Coordinator:
         clock = Clock()
         candidates = Candidates(store, roads_of(sparse, dense), clock)
         with clock.stage("score"):
-            weighed = tuple(replace(term, weight=term.weight * options.lex_weight) for term in lex)
+            weighed = lexical.scaled(lex, options.lex_weight)
             shown, rival = self._choose(_ranked(question, weighed, candidates, options), options.k)
             answers = [one.answer for one in shown]
             if options.explain:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..interfaces import Searchable, Statistics
 from ..records import EncodedQuestion
@@ -13,8 +13,7 @@ MOST_COUNTED = 2
 """A word that stands more often in a question weighs no more than one that stands there this often."""
 
 
-@dataclass(frozen=True, slots=True)
-class LexWeight:
+class LexWeight(NamedTuple):
     """A word piece of the question and its weight."""
 
     id: int
@@ -42,6 +41,11 @@ def lex_weights(question: EncodedQuestion, statistics: Statistics) -> tuple[LexW
         )
         for term in question.lex_terms
     )
+
+
+def scaled(lex: Sequence[LexWeight], factor: float) -> tuple[LexWeight, ...]:
+    """The same terms, each weighing so many times as much."""
+    return tuple(LexWeight(id, name, weight * factor) for id, name, weight in lex)
 
 
 def look_up(question: EncodedQuestion, store: Searchable) -> Statistics:

@@ -32,11 +32,9 @@ def ranked_by_blocks(query: PhraseQuery, blocks: ScoresSpans, at_once: int = AT_
     """The same from blocks that score themselves; they look at all spans again if many are wanted."""
     shown, wanted = 0, at_once
     while True:
-        best = blocks.best_spans(query, wanted)
-        spans = _scored(best)
-        for number in range(shown, len(spans)):
-            yield spans.span(number)
-        if len(spans) == best.legal:
+        spans = _scored(blocks.best_spans(query, wanted))
+        yield from spans.after(shown)
+        if len(spans) < wanted:
             return
         shown, wanted = len(spans), 8 * wanted
 

@@ -7,8 +7,9 @@ The blocks are laid end to end and scored at once, in float64, by sums that come
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +59,11 @@ class ScoredSpans:
     def parts(self, number: int) -> tuple[ScorePart, ...]:
         """The seven summands of one span's score, in the order of `PART_KINDS`."""
         return tuple(map(ScorePart, PART_KINDS, self._values(number)))
+
+    def after(self, first: int) -> Iterator[Span]:
+        """All but the first so many, in their order."""
+        columns = [column[first:].tolist() for column in (self.block, self.start, self.end, self.score)]
+        return map(Span, *columns, repeat(self), count(first))
 
     def span(self, number: int) -> Span:
         """One of them."""

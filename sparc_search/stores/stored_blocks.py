@@ -18,7 +18,7 @@ from .block_layout import damaged
 from .phrase_block import read_last_column
 from .phrase_block_batch import decode_batch
 
-compiled: Callable[..., tuple[int, int]] | None = None
+compiled: Callable[..., int] | None = None
 with suppress(ImportError):
     from ._best_spans import best_spans
 
@@ -35,6 +35,7 @@ class CompiledBlocks:
 
     def __init__(self, data: Sequence[bytes]) -> None:
         self._data = data
+        self._offsets: dict[int, NDArray[np.int32]] = {}
 
     def __len__(self) -> int:
         return len(self._data)
@@ -45,14 +46,16 @@ class CompiledBlocks:
 
     def offsets(self, number: int) -> NDArray[np.int32]:
         """The characters of a block's tokens."""
-        return read_last_column(self._data[number])
+        if number not in self._offsets:  # several answers may come from one block
+            self._offsets[number] = read_last_column(self._data[number])
+        return self._offsets[number]
 
     def best_spans(self, query: PhraseQuery, count: int) -> BestSpans:
         """The best so many spans; `IndexDamaged` if bytes are missing."""
         assert compiled, "blocks_of gives these only if it is there"
         where, parts = np.empty((count, 3), np.int32), np.empty((count, 8))
         try:
-            found, legal = compiled(
+            found = compiled(
                 self._data,
                 query.vectors,
                 query.steps,
@@ -68,4 +71,4 @@ class CompiledBlocks:
             )
         except ValueError as error:
             raise damaged(str(error)) from error
-        return BestSpans(where[:found], parts[:found], legal)
+        return BestSpans(where[:found], parts[:found])
