@@ -20,7 +20,7 @@
 
 /* Compiled for newer processors too, and chosen when it is loaded; integers come out the same, and so do the few sums of
    floats, which are not put into one operation with their products. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__)
 #define FOR_EACH_PROCESSOR __attribute__((flatten, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define FOR_EACH_PROCESSOR
