@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparc_search.settings import Settings
 
-from .evaluate_baseline import indexed, run_system, system
+from .evaluate_baseline import indexed, not_answered, run_system, system
 from .evaluate_corpus import bring_up_to_date
 from .evaluate_open import replies_of, run_with_bar, share_answerable
 from .evaluate_output import shown_command
@@ -118,10 +118,12 @@ class Tables:
             found[run.name] = self.open(run)
         for name in self.questions:
             found[f"{name}/answerable"] = self.answerable(name)
+        for name in self.questions:
+            found[f"{name}/bm25"] = self.baseline(name, None)
         if self.options["reader"]:
             found["closed/reader"] = self.closed_reader()
             for name in self.questions:
-                found[f"{name}/reader"] = self.reader(name)
+                found[f"{name}/reader"] = self.baseline(name, self.options["reader"])
         return found
 
     def get(self, name: str, key: dict[str, Any], measure: Callable[[], Report]) -> Report:
@@ -207,24 +209,26 @@ class Tables:
             lambda: self.closed_report(read_closed(reader, some), len(some)),
         )
 
-    def reader(self, name: str) -> Report:
-        """Retrieve and read, over the passages of the shipped model's index."""
+    def baseline(self, name: str, reader: Path | None) -> Report:
+        """BM25 over the passages of the shipped model's index; with a reader, retrieve and read, of a sample."""
         from sparc_search.evaluation.questions import drawn
 
-        asked = drawn(self.questions[name], self.options["reader_sample"], self.options["seed"])
-        ask, about = system(self.bm25, self.options["reader"], self.options["read"], None, self.settings.threads)
+        asked = self.questions[name]
+        if reader:
+            asked = drawn(asked, self.options["reader_sample"], self.options["seed"])
+        ask, about = system(self.bm25, reader, self.options["read"], None, self.settings.threads)
         key = {
             "model": about["model"],
             "passages": about["passages"],
-            "read": self.options["read"],
+            "read": self.options["read"] if reader else 0,
             "asked": len(asked),
         }
 
         def measure() -> Report:
-            run = run_system(asked, ask, "reader")
-            return {**run.report(), **about, "rows": run.saved_rows()}
+            run = run_system(asked, ask, about["system"])
+            return {**run.report(), **about, **not_answered(run, about), "rows": run.saved_rows()}
 
-        return self.get(f"{name}/reader", key, measure)
+        return self.get(f"{name}/{'reader' if reader else 'bm25'}", key, measure)
 
     @cached_property
     def bm25(self) -> Any:

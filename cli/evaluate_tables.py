@@ -76,12 +76,14 @@ def tables(settings: Settings, plots: Path | None, name: str, page: Path | None,
     --work, with a row for each question: `evaluate compare` and `evaluate report` take these files.
     """
     from sparc_search.evaluation.comparisons import comparison_table
+    from sparc_search.evaluation.runs_table import runs_table
     from sparc_search.evaluation.tables import page as tables_page
 
     work = Tables(settings, options)
     measured = work.measure_all()
     body = tables_page(measured, work.about(measured))
     body += f"\n\n### Paired comparisons\n\n{comparison_table(measured)}"
+    body += f"\n\n### Every open run\n\n{runs_table([run for run in measured.values() if 'passage_recall' in run])}"
     section, title = ("tables", "The paper's tables") if not name else (f"tables-{name}", f"The paper's tables: {name}")
     drawn = draw(telling(measured), plots, section) if plots else []
     result_json({key: {**run, "rows": None} for key, run in measured.items()}) if as_json else result(body)

@@ -173,6 +173,9 @@ def test_tables_with_one_model(folder: Path, capsys: Out) -> None:
     assert "| + Trigram SPARC | trained with trigrams | not measured |" in page
     assert "the answer of 50.0 % stands in the corpus" in page
     assert "SPARC switched on, in the shipped model (squad)" in page
+    runs = page.partition("### Every open run")[2]
+    assert "| shipped, dense, without lex | dev.json" in runs
+    assert "| BM25 | dev.json" in runs
     assert str(folder) not in page
     capsys.readouterr()
     before = {path: path.stat().st_mtime_ns for path in Path("work/runs").iterdir()}
