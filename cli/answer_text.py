@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # rich takes longer to import than `--help` may take
 
 _SENTENCE_END = re.compile("[.!?…](?=[\"')\\]\u201d\u2019]*\\s)|\n\\s*\n")
 _SPACE = re.compile(r"\s+")
+NO_ANSWER = "No answer found: the index is empty, or nothing in it passes the filters (--where)."
 _WIDEST = 160
 """Characters shown before and after an answer."""
 
@@ -27,7 +28,7 @@ def show_reply(reply: Reply, *, minimum: float = 0.0, explained: bool = False, a
     if asked:
         console.print(styled(reply.question, "bold"))
     if not reply.answers:
-        console.print(styled("No answer found: the index is empty or nothing in it fits.", "yellow"))
+        console.print(styled(NO_ANSWER, "yellow"))
     elif is_guess(reply, minimum):
         sure = _percent(reply.confidence)
         console.print(styled(f"No answer that is sure enough ({sure}). The best guess:", "yellow"))

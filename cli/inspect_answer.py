@@ -12,7 +12,7 @@ from rich.text import Text
 from sparc_search.inspection import AnswerView, Comparison, Difference, ExplainedAnswer
 from sparc_search.records import Answer, Passage
 
-from .answer_text import in_its_sentence
+from .answer_text import NO_ANSWER, in_its_sentence
 from .bars import bar, both_ways
 from .inspect_passage import readable
 from .terminal import sanitise, stdout, styled
@@ -33,7 +33,7 @@ def show_answer(view: AnswerView, rank: int, top: int) -> None:
     console = stdout()
     console.print(styled(view.question.question, "bold"))
     if not view.answers:
-        console.print(styled("No answer found: the index is empty or nothing in it fits.", "yellow"))
+        console.print(styled(NO_ANSWER, "yellow"))
         return
     chosen = view.answers[rank - 1]
     comparison = view.comparison
