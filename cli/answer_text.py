@@ -102,6 +102,14 @@ def in_its_sentence(answer: Answer, *, marks: bool) -> Text:
     return shown.append_text(styled(after.rstrip()))
 
 
+def in_its_passage(answer: Answer) -> Text:
+    """The whole passage, line by line as it is, the answer highlighted."""
+    text = answer.passage.text
+    shown = styled(text[: answer.start], lines=True)
+    shown.append_text(styled(text[answer.start : answer.end], "bold reverse", lines=True))
+    return shown.append_text(styled(text[answer.end :], lines=True))
+
+
 def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
     """Where the sentence around a span begins and ends."""
     begin, finish = 0, len(text)

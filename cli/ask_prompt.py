@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from sparc_search.errors import SparcSearchError
 from sparc_search.records import STRATEGIES, Reply
 
-from .answer_text import show_parts, show_reply, where_from
+from .answer_text import in_its_passage, show_parts, show_reply, where_from
 from .terminal import note, result, stdout
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _source(talk: Talk, argument: str) -> Talk:
     answer = answers[_number(argument, len(answers)) - 1]
     result(where_from(answer))
     result(f"document {answer.passage.document_id}, characters {answer.passage.start + answer.start} on")
-    result(answer.passage.text)
+    stdout().print(in_its_passage(answer))
     return talk
 
 
