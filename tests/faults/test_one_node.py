@@ -27,6 +27,8 @@ SETTINGS = {
     "node.processors": 1,
     "http.max_content_length": "300kb",
     "cluster.info.update.interval": "10s",
+    # A node that was full counts as full for so long, and each look at the disk forbids new indices anew.
+    "cluster.routing.allocation.disk.reroute_interval": "1s",
 }
 
 
