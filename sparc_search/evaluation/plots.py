@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _SHORTEST = 1e-6
 COLOURS = ("#1f6f8b", "#d1495b", "#66a182", "#edae49", "#5c4d7d", "#2e4057", "#8d6a9f", "#a63c06")
+MARKS = (("o", "-"), ("s", "--"), ("^", ":"))
+"""Marks and lines: when the colours have been used up, they begin again with the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,11 @@ def _decades(axes: Axes, values: Sequence[float]) -> None:
     axes.minorticks_off()
 
 
+def _look(number: int) -> tuple[str, tuple[str, str]]:
+    """Colour, mark and line of the n-th system."""
+    return COLOURS[number % len(COLOURS)], MARKS[number // len(COLOURS) % len(MARKS)]
+
+
 def _save(figure: Figure, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, format="png", metadata={"Software": None})  # the same plot is the same file
@@ -87,8 +94,8 @@ def accuracy_against_latency(points: Sequence[Point], path: Path) -> Path:
         low, high = point.interval or (point.exact_match, point.exact_match)
         error = [[max(0.0, point.exact_match - low)], [max(0.0, high - point.exact_match)]]
         seconds = max(point.seconds, _SHORTEST)
-        colour = COLOURS[number % len(COLOURS)]
-        axes.errorbar([seconds], [point.exact_match], yerr=error, fmt="o", color=colour, capsize=3, label=point.name)
+        colour, (mark, _) = _look(number)
+        axes.errorbar([seconds], [point.exact_match], yerr=error, fmt=mark, color=colour, capsize=3, label=point.name)
     axes.legend(fontsize=7, frameon=False)
     return _save(figure, path)
 
@@ -99,7 +106,8 @@ def recall_curves(ranks: Mapping[str, Sequence[int]], path: Path, deepest: int =
     axes = _axes(figure, title="Recall", x="k", y="right among the first k, %")
     for number, (name, found) in enumerate(ranks.items()):
         shares = [100 * sum(0 < rank <= k for rank in found) / max(1, len(found)) for k in range(1, deepest + 1)]
-        axes.plot(range(1, deepest + 1), shares, color=COLOURS[number % len(COLOURS)], label=name)
+        colour, (_, line) = _look(number)
+        axes.plot(range(1, deepest + 1), shares, color=colour, linestyle=line, label=name)
     axes.set_ylim(0, 100)
     axes.legend(fontsize=7, frameon=False, loc="lower right")
     return _save(figure, path)
