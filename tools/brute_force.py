@@ -40,7 +40,7 @@ def best_of_all(view: View, questions: Sequence[EncodedQuestion], lex_weight: fl
         if blocks is None:
             continue
         for number, (question, own) in enumerate(zip(questions, lex, strict=True)):
-            best, here = found[number], next(ranked(question, own, blocks), None)
+            best, here = found[number], next(ranked(question, own, blocks, 1), None)
             if here and (best is None or here.score > best.score):
                 found[number] = Best(some[here.block], here.score)
     return found

@@ -16,9 +16,6 @@ from .lexical import LexWeight
 from .offers import offers
 from .scorer import Span
 
-AT_ONCE = 8
-"""Passages of answers that are fetched together."""
-
 
 class Found(NamedTuple):
     """An answer, and the span it is."""

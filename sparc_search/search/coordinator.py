@@ -10,13 +10,15 @@ from itertools import islice
 from ..interfaces import Degradable, DenseStore, Hit, Pinning, Searchable, Statistics, Store
 from ..records import Answer, EncodedQuestion, Reply, Strategy
 from . import confidence, dense_first, lexical, sparse_first
-from .candidates import AT_ONCE, Candidates, Found, roads_of
-from .choice import without_overlaps
+from .candidates import Candidates, Found, roads_of
 from .clock import Clock
 from .confidence import Calibration
 from .lexical import LexWeight
 from .offers import offers
 from .ranking import ranked
+
+AT_ONCE = 8
+"""Answers that are looked for at first, and fetched together."""
 
 _RIVALS = 50
 """Answers looked at for one that says something else than the best."""
@@ -126,5 +128,5 @@ def _sparse(
 def _ranked(question: EncodedQuestion, lex: _Lex, candidates: Candidates, options: SearchOptions) -> Iterator[Found]:
     if candidates.blocks is None:
         return iter(())
-    spans = without_overlaps(ranked(question, lex, candidates.blocks))
-    return candidates.answers(spans, max(options.k, AT_ONCE))
+    at_once = max(options.k, AT_ONCE)
+    return candidates.answers(ranked(question, lex, candidates.blocks, at_once), at_once)

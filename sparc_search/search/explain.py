@@ -34,7 +34,7 @@ def _ngrams(
 ) -> Iterator[ScorePart]:
     """Each n-gram of the question that weighs something for the phrase at this position."""
     row = int(np.searchsorted(side.positions, position))
-    for ngram, weight in zip(ngrams, on_grid([ngram.weight for ngram in ngrams]).tolist(), strict=True):
+    for ngram, weight in zip(ngrams, on_grid([ngram.weight for ngram in ngrams]), strict=True):
         inside = _passage_weight(block, side, row, ngram.ids)
         if weight and inside:
             yield ScorePart(kind, weight * inside, ngram.name, weight, inside)
@@ -58,7 +58,7 @@ def _passage_weight(block: PhraseBlock, side: Phrases, row: int, ids: tuple[int,
 def _terms(block: PhraseBlock, lex: Sequence[LexWeight]) -> Iterator[ScorePart]:
     ordered = sorted(lex, key=lambda term: term.id)
     impacts = dict(zip(block.lex_ids.tolist(), block.lex_impacts.tolist(), strict=True))
-    for term, weight in zip(ordered, on_grid([term.weight for term in ordered]).tolist(), strict=True):
+    for term, weight in zip(ordered, on_grid([term.weight for term in ordered]), strict=True):
         if weight and term.id in impacts:
             yield ScorePart("lex", weight * impacts[term.id], term.name, weight, impacts[term.id])
 

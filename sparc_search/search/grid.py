@@ -12,7 +12,7 @@ from math import frexp, ldexp
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
@@ -31,19 +31,27 @@ _PRODUCTS = 1 << 18
 AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
 
 
-def on_grid(weights: ArrayLike, bits: int = GRID_BITS) -> Floats:
-    """Weights rounded to multiples of one power of two, the largest of them to so many bits."""
-    whole, step = whole_numbers(weights, bits)
-    return whole * step
+def on_grid(weights: Sequence[float]) -> list[float]:
+    """Weights rounded to multiples of one power of two, the largest of them to `GRID_BITS` bits.
+
+    They are few: numpy would take longer to begin than this takes.
+    """
+    step = _step(max(map(abs, weights), default=0.0), GRID_BITS)
+    return [round(weight / step) * step for weight in weights]
 
 
-def whole_numbers(weights: ArrayLike, bits: int) -> tuple[Floats, float]:
-    """The same as whole numbers, and the power of two that they count."""
-    exact = np.asarray(weights, np.float64)
-    _, exponent = frexp(float(np.abs(exact).max(initial=0.0)))
-    step = ldexp(1.0, exponent - bits)
-    whole: Floats = np.rint(exact / step)
-    return whole, step
+def vector_on_grid(vector: NDArray[np.floating]) -> Floats:
+    """The same for a vector, to `VECTOR_BITS` bits."""
+    exact = vector.astype(np.float64)
+    step = _step(float(np.abs(exact).max(initial=0.0)), VECTOR_BITS)
+    on: Floats = np.rint(exact / step) * step
+    return on
+
+
+def _step(largest: float, bits: int) -> float:
+    """The power of two that the largest number is to be a multiple of."""
+    _, exponent = frexp(largest)
+    return ldexp(1.0, exponent - bits)
 
 
 def exact_products(stored: Sequence[NDArray[np.int8]], vector: NDArray[np.floating], largest: int = 128) -> Floats:
@@ -54,7 +62,7 @@ def exact_products(stored: Sequence[NDArray[np.int8]], vector: NDArray[np.floati
     Single floats are twice as fast as doubles. So the vector is cut into parts of so few bits that single floats hold
     every sum exactly; how it is cut changes nothing. A few rows are not worth it.
     """
-    on = on_grid(vector, VECTOR_BITS)
+    on = vector_on_grid(vector)
     rows, width = len(stored[0]), sum(columns.shape[1] for columns in stored)
     if rows * width <= _FEW:
         total: Floats = np.einsum("ij,j->i", _joined(stored, slice(None), np.float64), on)

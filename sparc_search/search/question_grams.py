@@ -67,7 +67,7 @@ def ngram_weights(question: EncodedQuestion) -> dict[tuple[int, ...], list[float
 
 def grid_weights(ngrams: Sequence[WeightedNgram]) -> Iterator[tuple[tuple[int, ...], float]]:
     """The n-grams that weigh something, with the weight they count with."""
-    weights = on_grid([ngram.weight for ngram in ngrams]).tolist()
+    weights = on_grid([ngram.weight for ngram in ngrams])
     return ((ngram.ids, weight) for ngram, weight in zip(ngrams, weights, strict=True) if weight)
 
 

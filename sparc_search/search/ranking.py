@@ -1,35 +1,34 @@
-"""All legal spans of some blocks, best first: by the blocks themselves if they can, else with numpy."""
+"""The spans of some blocks that may be shown, best first: by the blocks themselves if they can, else with numpy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..block_batch import Blocks
 from ..phrase_query import BestSpans, PhraseQuery, ScoresSpans
 from ..records import EncodedQuestion
-from .choice import best_first
-from .grid import VECTOR_BITS, whole_numbers
+from .choice import best_first, without_overlaps
 from .lexical import LexWeight
 from .offers import offers
-from .question_grams import NgramKeys, ngram_weights
+from .question_grams import ngram_weights
 from .scorer import MAX_TOKENS, PhraseScores, ScoredSpans, Span, term_weights
 
-AT_ONCE = 128
-"""Spans that are asked for first; then eight times as many, and so on."""
 
+def ranked(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Blocks, at_once: int) -> Iterator[Span]:
+    """The legal spans that share no token with a better one, best first; equals in the order of (block, start, end).
 
-def ranked(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Blocks) -> Iterator[Span]:
-    """All legal spans, best first; equals in the order of (block, start, end)."""
+    So many are looked for at first, then eight times as many, and so on, as far as they are read.
+    """
     if offers(blocks, ScoresSpans):
-        return ranked_by_blocks(phrase_query(question, lex), blocks)
-    return best_first(PhraseScores(question, lex, blocks.laid_out()))
+        return ranked_by_blocks(phrase_query(question, lex), blocks, at_once)
+    return without_overlaps(best_first(PhraseScores(question, lex, blocks.laid_out())))
 
 
-def ranked_by_blocks(query: PhraseQuery, blocks: ScoresSpans, at_once: int = AT_ONCE) -> Iterator[Span]:
-    """The same from blocks that score themselves; they look at all spans again if many are wanted."""
+def ranked_by_blocks(query: PhraseQuery, blocks: ScoresSpans, at_once: int) -> Iterator[Span]:
+    """The same from blocks that score themselves; they look at all spans again if more are wanted."""
     shown, wanted = 0, at_once
     while True:
         spans = _scored(blocks.best_spans(query, wanted))
@@ -49,24 +48,18 @@ def _scored(best: BestSpans) -> ScoredSpans:
 
 def phrase_query(question: EncodedQuestion, lex: Sequence[LexWeight], max_tokens: int = MAX_TOKENS) -> PhraseQuery:
     """The question for blocks that score themselves."""
-    start, end, passage = map(_whole, (question.start_vector, question.end_vector, question.passage_vector))
-    weights = ngram_weights(question)
-    keys = NgramKeys(weights)
-    ngrams = sorted((len(ids), keys.key(ids), both) for ids, both in weights.items())
+    ngrams = sorted(ngram_weights(question).items(), key=lambda ngram: (len(ngram[0]), ngram[0]))
     terms = sorted(term_weights(lex).items())
+    start, end, passage = (
+        np.ascontiguousarray(vector, np.float32)
+        for vector in (question.start_vector, question.end_vector, question.passage_vector)
+    )
     return PhraseQuery(
-        vectors=(start[0], end[0], passage[0]),
-        steps=(start[1], end[1], passage[1]),
-        pieces=np.array(keys.pieces, np.int64),
-        sizes=np.array([size for size, _, _ in ngrams], np.int64),
-        keys=np.array([key for _, key, _ in ngrams], np.int64),
-        weights=np.array([both for _, _, both in ngrams], np.float64),
+        vectors=(start, end, passage),
+        sizes=np.array([len(ids) for ids, _ in ngrams], np.int64),
+        ids=np.array(list(chain.from_iterable(ids for ids, _ in ngrams)), np.int64),
+        weights=np.array([both for _, both in ngrams], np.float64),
         terms=np.array([id for id, _ in terms], np.int64),
         term_weights=np.array([weight for _, weight in terms], np.float64),
         max_tokens=max_tokens,
     )
-
-
-def _whole(vector: NDArray[np.float32]) -> tuple[NDArray[np.int32], float]:
-    whole, step = whole_numbers(vector, VECTOR_BITS)
-    return whole.astype(np.int32), step

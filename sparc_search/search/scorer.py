@@ -143,7 +143,7 @@ def _lengths(side: SideBatch) -> Floats:
 def term_weights(lex: Sequence[LexWeight]) -> dict[int, float]:
     """What each lexical term counts with."""
     weights: dict[int, float] = {}
-    for term, weight in zip(lex, on_grid([term.weight for term in lex]).tolist(), strict=True):
+    for term, weight in zip(lex, on_grid([term.weight for term in lex]), strict=True):
         weights[term.id] = weights.get(term.id, 0.0) + weight
     return weights
 

@@ -30,11 +30,11 @@ enum { CONTINUES = 1, PUNCTUATION = 2, AFTER_JOINT = 4, TITLE = 8 };
 enum { MAGIC = 'S' | 'P' << 8 | 'B' << 16 | 2 << 24 };
 enum { START, END, SIDES };
 enum { PARTS = 8 }; /* the seven summands of a score, and the score */
-enum { LOW_BITS = 14, AT_ONCE = 512, FILTER = 1 << 16 };
+enum { VECTOR_BITS = 28, LOW_BITS = 14, AT_ONCE = 512, FILTER = 1 << 16 };
 
 /* --- what is given --------------------------------------------------------------------------------------------- */
 
-/* A vector of whole numbers below 2^29, in two parts of so few bits that 32 hold the sums of AT_ONCE products. */
+/* A vector of whole numbers of VECTOR_BITS bits, in two parts of so few that 32 hold the sums of AT_ONCE products. */
 typedef struct {
     Py_ssize_t width;
     int16_t *high, *low;
@@ -42,20 +42,23 @@ typedef struct {
 } Vector;
 
 typedef struct {
-    const int64_t *ids; /* ascending */
+    int64_t *ids; /* ascending */
     Py_ssize_t count;
 } Ids;
 
 typedef struct {
     Vector vectors[SIDES], passage;
     Ids pieces, terms;
-    const int64_t *sizes, *keys; /* of each n-gram its n and its key; ascending by both */
-    const double *weights;       /* (n-grams, 2) */
+    const int64_t *sizes;  /* of each n-gram its n */
+    int64_t *keys;         /* and the numbers of its pieces as digits; ascending by both */
+    const double *weights; /* (n-grams, 2) */
     Py_ssize_t ngrams;
     const double *term_weights;
     long max_tokens;
-    uint8_t filter[FILTER]; /* whether a piece has an id of these lowest bits: most tokens stop here */
+    uint8_t filter[FILTER]; /* whether a piece or a term has an id of these lowest bits: most tokens stop here */
 } Question;
+
+enum { PIECE = 1, TERM = 2 };
 
 /* --- a block --------------------------------------------------------------------------------------------------- */
 
@@ -104,6 +107,28 @@ static Matrix matrix_of(const Block *block, int number)
     const uint8_t *at = block->matrices + MATRIX_BYTES * number;
     Matrix matrix = {f64(at), u32(at + 8), u16(at + 12), u16(at + 14)};
     return matrix;
+}
+
+static const uint64_t FIRST = (uint64_t)1 << 63;
+
+/* Up to 64 bits, the first of them the highest. */
+static uint64_t bits_at(const uint8_t *at, Py_ssize_t bytes)
+{
+    uint64_t bits = 0;
+    for (Py_ssize_t i = 0; i < bytes && i < 8; i++) bits |= (uint64_t)at[i] << (56 - 8 * i);
+    return bits;
+}
+
+/* The number of the first bit that is set; there is one. */
+static int first_of(uint64_t bits)
+{
+#if defined(__GNUC__)
+    return __builtin_clzll(bits);
+#else
+    int number = 0;
+    while (!(bits >> 63)) bits <<= 1, number++;
+    return number;
+#endif
 }
 
 static Py_ssize_t row_bytes(Py_ssize_t bits) { return (bits + 7) / 8; }
@@ -177,9 +202,17 @@ static const char *open_block(Block *block, const uint8_t *data, Py_ssize_t size
     return at == size ? NULL : cut_short;
 }
 
+static uint8_t squares_of_halves[256]; /* of a byte with two numbers from -8 to 7 */
+
+static void fill_squares(void)
+{
+    for (int byte = 0; byte < 256; byte++)
+        squares_of_halves[byte] = (uint8_t)(((byte & 15) - 8) * ((byte & 15) - 8) + ((byte >> 4) - 8) * ((byte >> 4) - 8));
+}
+
 /* --- inner products -------------------------------------------------------------------------------------------- */
 
-static void unpack(int16_t *out, const uint8_t *row, Py_ssize_t width, int bits)
+static inline void unpack(int16_t *out, const uint8_t *row, Py_ssize_t width, int bits)
 {
     if (bits == 8) {
         for (Py_ssize_t i = 0; i < width; i++) out[i] = (int8_t)row[i];
@@ -192,39 +225,51 @@ static void unpack(int16_t *out, const uint8_t *row, Py_ssize_t width, int bits)
     }
 }
 
-static int32_t product(const int16_t *a, const int16_t *b, Py_ssize_t width)
+static inline int32_t product(const int16_t *a, const int16_t *b, Py_ssize_t width)
 {
     int32_t sum = 0;
     for (Py_ssize_t i = 0; i < width; i++) sum += (int32_t)a[i] * b[i];
     return sum;
 }
 
-static double exact_product(const Vector *vector, const int16_t *row)
+static inline double exact_product(const Vector *vector, const int16_t *row, Py_ssize_t width)
 {
     int64_t sum = 0;
-    for (Py_ssize_t at = 0; at < vector->width; at += AT_ONCE) {
-        Py_ssize_t width = vector->width - at < AT_ONCE ? vector->width - at : AT_ONCE;
-        sum += (int64_t)product(row + at, vector->high + at, width) * (1 << LOW_BITS);
-        sum += product(row + at, vector->low + at, width);
+    for (Py_ssize_t at = 0; at < width; at += AT_ONCE) {
+        Py_ssize_t some = width - at < AT_ONCE ? width - at : AT_ONCE;
+        sum += (int64_t)product(row + at, vector->high + at, some) * (1 << LOW_BITS);
+        sum += product(row + at, vector->low + at, some);
     }
     return (double)sum * vector->step;
 }
 
 /* --- scores of one block --------------------------------------------------------------------------------------- */
 
+/* What the kept positions of a block score. */
+typedef struct {
+    int32_t *positions[SIDES]; /* (kept) */
+    uint8_t *may[SIDES];       /* (kept) whether an answer may begin or end there */
+    double *dense[SIDES];      /* (kept) */
+    double *sparse[SIDES];     /* (kept) */
+    double passage, lex;
+    double promise;            /* no span scores more, but for what its span vectors give */
+} Scores;
+
 /* Room for the largest block. */
 typedef struct {
+    Py_ssize_t *order;           /* (blocks) */
     int16_t *row;                /* one vector */
     int32_t *piece;              /* (tokens) number of the question's word piece, or -1 */
     int32_t *places;             /* the tokens that have one */
     Py_ssize_t place_count;
+    double *sums;                /* (kept) */
     int32_t *words, *joints;     /* (tokens + 1) tokens before that are no punctuation; that follow a joint */
-    int32_t *positions[SIDES];   /* (kept) */
-    uint8_t *may[SIDES];         /* (kept) whether an answer may begin or end there */
-    int16_t *spans[SIDES];       /* (kept, span) */
+    int16_t *spans[SIDES];       /* (kept, span) the span vectors that were needed */
+    uint8_t *unpacked[SIDES];    /* (kept) whether they were */
     double *span_scales[SIDES];  /* (kept) */
     double *lengths[SIDES];      /* (kept) of the span vectors */
-    double *dense[SIDES], *sparse[SIDES], *sums; /* (kept) */
+    double *ends;                /* (kept ends) their scores */
+    int32_t *queue;              /* (kept ends) */
 } Room;
 
 static Py_ssize_t find(const int64_t *sorted, Py_ssize_t count, int64_t wanted)
@@ -238,55 +283,57 @@ static Py_ssize_t find(const int64_t *sorted, Py_ssize_t count, int64_t wanted)
     return low < count && sorted[low] == wanted ? low : -1;
 }
 
-static const char *read_side(const Block *block, int which, Room *room)
+static const char *read_positions(const Block *block, int which, Scores *scores)
 {
     const Side *side = &block->sides[which];
     Py_ssize_t found = 0;
-    for (Py_ssize_t byte = 0; byte < row_bytes(block->tokens); byte++)
-        for (int bits = side->positions[byte], bit = 0; bits; bits = bits << 1 & 255, bit++)
-            if (bits & 128) {
-                if (found == side->kept || 8 * byte + bit >= block->tokens) return "keeps other positions than it says";
-                room->positions[which][found++] = (int32_t)(8 * byte + bit);
-            }
-    if (found != side->kept) return "keeps other positions than it says";
-    Py_ssize_t bytes = block->span * block->span_bits / 8;
+    const char *wrong = "keeps other positions than it says";
+    const Py_ssize_t bytes = row_bytes(block->tokens);
+    for (Py_ssize_t byte = 0; byte < bytes; byte += 8)
+        for (uint64_t bits = bits_at(side->positions + byte, bytes - byte); bits;) {
+            const int bit = first_of(bits);
+            bits &= ~(FIRST >> bit);
+            if (found == side->kept || 8 * byte + bit >= block->tokens) return wrong;
+            scores->positions[which][found++] = (int32_t)(8 * byte + bit);
+        }
+    if (found != side->kept) return wrong;
     for (Py_ssize_t i = 0; i < side->kept; i++) {
-        Py_ssize_t at = room->positions[which][i];
+        Py_ssize_t at = scores->positions[which][i];
         int goes_on = which == START ? block->flags[at] & CONTINUES
                                      : at + 1 < block->tokens && block->flags[at + 1] & CONTINUES;
-        room->may[which][i] = !goes_on && !(block->flags[at] & TITLE);
-        unpack(room->spans[which] + i * block->span, side->spans + i * bytes, block->span, block->span_bits);
-        double scale = real(side->span_scales + i * block->scale_bytes, block->scale_bytes);
-        room->span_scales[which][i] = scale;
-        const int16_t *span = room->spans[which] + i * block->span;
-        room->lengths[which][i] = sqrt((double)product(span, span, block->span)) * scale;
+        scores->may[which][i] = !goes_on && !(block->flags[at] & TITLE);
     }
     return NULL;
 }
 
-static void score_dense(const Block *block, const Question *question, int which, Room *room)
+static inline void score_rows(const Block *block, const Question *question, int which, Scores *scores, Room *room,
+                              Py_ssize_t width, int bits)
 {
     const Side *side = &block->sides[which];
-    Py_ssize_t bytes = block->dense * block->vector_bits / 8;
     for (Py_ssize_t i = 0; i < side->kept; i++) {
-        unpack(room->row, side->vectors + i * bytes, block->dense, block->vector_bits);
+        if (!scores->may[which][i]) continue;
+        unpack(room->row, side->vectors + i * (width * bits / 8), width, bits);
         double scale = real(side->scales + i * block->scale_bytes, block->scale_bytes);
-        room->dense[which][i] = exact_product(&question->vectors[which], room->row) * scale;
+        scores->dense[which][i] = exact_product(&question->vectors[which], room->row, width) * scale;
     }
+}
+
+static void score_dense(const Block *block, const Question *question, int which, Scores *scores, Room *room)
+{
+    if (block->dense == 128 && block->vector_bits == 4) /* the usual shape: a compiler that knows it makes more of it */
+        score_rows(block, question, which, scores, room, 128, 4);
+    else
+        score_rows(block, question, which, scores, room, block->dense, block->vector_bits);
 }
 
 static void read_tokens(const Block *block, const Question *question, Room *room)
 {
-    int32_t words = 0, joints = 0;
-    room->words[0] = 0;
     room->place_count = 0;
     for (Py_ssize_t i = 0; i < block->tokens; i++) {
         int64_t id = token_id(block->token_ids, i, block->id_bytes);
-        room->piece[i] = question->filter[id & (FILTER - 1)]
+        room->piece[i] = question->filter[id & (FILTER - 1)] & PIECE
                              ? (int32_t)find(question->pieces.ids, question->pieces.count, id) : -1;
         if (room->piece[i] >= 0) room->places[room->place_count++] = (int32_t)i;
-        room->words[i + 1] = words += !(block->flags[i] & PUNCTUATION);
-        room->joints[i] = joints += (block->flags[i] & AFTER_JOINT) != 0;
     }
 }
 
@@ -328,13 +375,13 @@ static void tally(const Block *block, const uint8_t *counts, Py_ssize_t from, Py
     *entries += sum;
 }
 
-static const char *score_sparse(const Block *block, const Question *question, Room *room)
+static const char *score_sparse(const Block *block, const Question *question, Scores *scores, Room *room)
 {
     const char *wrong = "has weights for more or fewer positions than it says";
     const uint8_t *levels = block->head + LEVELS_AT, *rows = block->rows, *counts = block->counts;
     Py_ssize_t entry = 0; /* the first of the matrix among those of the block */
     for (int which = START; which < SIDES; which++)
-        memset(room->sparse[which], 0, sizeof(double) * (size_t)block->sides[which].kept);
+        memset(scores->sparse[which], 0, sizeof(double) * (size_t)block->sides[which].kept);
     for (int number = 0; number < block->matrix_count; number++) {
         Matrix matrix = matrix_of(block, number);
         int which = number < block->split ? START : END;
@@ -353,21 +400,21 @@ static const char *score_sparse(const Block *block, const Question *question, Ro
             if (filled >= matrix.filled || entries + count > (Py_ssize_t)matrix.entries) return wrong;
             const uint8_t *column = rows + filled * width;
             Py_ssize_t place = entry + entries, last = place + count;
-            for (Py_ssize_t byte = 0; byte < width; byte++)
-                for (int bits = column[byte], bit = 0; bits; bits = bits << 1 & 255, bit++)
-                    if (bits & 128) {
-                        if (place == last || 8 * byte + bit >= kept) return wrong;
-                        int value = block->value_bits == 8 ? block->values[place]
-                                    : levels[block->values[place / 2] >> (place % 2 ? 4 : 0) & 15];
-                        room->sums[8 * byte + bit] += value * weight;
-                        place++;
-                    }
+            for (Py_ssize_t byte = 0; byte < width; byte += 8)
+                for (uint64_t bits = bits_at(column + byte, width - byte); bits; place++) {
+                    const int bit = first_of(bits);
+                    bits &= ~(FIRST >> bit);
+                    if (place == last || 8 * byte + bit >= kept) return wrong;
+                    int value = block->value_bits == 8 ? block->values[place]
+                                : levels[block->values[place / 2] >> (place % 2 ? 4 : 0) & 15];
+                    room->sums[8 * byte + bit] += value * weight;
+                }
             if (place != last) return wrong;
         }
         tally(block, counts, seen, block->tokens, &filled, &entries);
         counts += block->tokens * block->count_bytes;
         if (filled != matrix.filled || entries != (Py_ssize_t)matrix.entries) return wrong;
-        for (Py_ssize_t i = 0; i < kept; i++) room->sparse[which][i] += room->sums[i] * matrix.scale;
+        for (Py_ssize_t i = 0; i < kept; i++) scores->sparse[which][i] += room->sums[i] * matrix.scale;
         rows += filled * width;
         entry += entries;
     }
@@ -378,7 +425,9 @@ static double score_terms(const Block *block, const Question *question)
 {
     double sum = 0;
     for (Py_ssize_t i = 0; i < block->terms; i++) {
-        Py_ssize_t found = find(question->terms.ids, question->terms.count, token_id(block->lex_ids, i, block->id_bytes));
+        int64_t id = token_id(block->lex_ids, i, block->id_bytes);
+        if (!(question->filter[id & (FILTER - 1)] & TERM)) continue;
+        Py_ssize_t found = find(question->terms.ids, question->terms.count, id);
         if (found >= 0)
             sum += question->term_weights[found] * real(block->lex_impacts + i * block->impact_bytes, block->impact_bytes);
     }
@@ -437,63 +486,123 @@ static int may_be_among(const Best *best, double sum, double span)
     return best->count < best->most || sum + span + 1e-9 * (1 + fabs(sum) + span) > best->heap->parts[PARTS - 1];
 }
 
-static void offer_spans(const Block *block, const Question *question, const Room *room, int32_t number, double passage,
-                        double lex, Best *best)
+/* The sum of the squares of a row. */
+static inline int32_t square(const uint8_t *row, Py_ssize_t width, int bits)
 {
-    Py_ssize_t first = 0, ends = block->sides[END].kept;
-    const double passage_and_lex = passage + lex;
-    double highest = -INFINITY, longest_end = 0; /* of any end */
-    for (Py_ssize_t j = 0; j < ends; j++)
-        if (room->may[END][j]) {
-            highest = fmax(highest, room->dense[END][j] + room->sparse[END][j]);
-            longest_end = fmax(longest_end, room->lengths[END][j]);
+    int32_t sum = 0;
+    if (bits == 8)
+        for (Py_ssize_t i = 0; i < width; i++) sum += (int8_t)row[i] * (int8_t)row[i];
+    else
+        for (Py_ssize_t i = 0; i < width / 2; i++) sum += squares_of_halves[row[i]];
+    return sum;
+}
+
+/* What the spans of a block are made of besides the scores. */
+static void read_spans(const Block *block, const Scores *scores, Room *room)
+{
+    int32_t words = 0, joints = 0;
+    room->words[0] = 0;
+    for (Py_ssize_t i = 0; i < block->tokens; i++) {
+        room->words[i + 1] = words += !(block->flags[i] & PUNCTUATION);
+        room->joints[i] = joints += (block->flags[i] & AFTER_JOINT) != 0;
+    }
+    for (int which = START; which < SIDES; which++) {
+        const Side *side = &block->sides[which];
+        const Py_ssize_t bytes = block->span * block->span_bits / 8;
+        memset(room->unpacked[which], 0, (size_t)side->kept);
+        for (Py_ssize_t i = 0; i < side->kept; i++) {
+            room->span_scales[which][i] = real(side->span_scales + i * block->scale_bytes, block->scale_bytes);
+            room->lengths[which][i] = square(side->spans + i * bytes, block->span, block->span_bits);
         }
+        for (Py_ssize_t i = 0; i < side->kept; i++)
+            room->lengths[which][i] = sqrt(room->lengths[which][i]) * room->span_scales[which][i];
+    }
+    for (Py_ssize_t i = 0; i < block->sides[END].kept; i++) room->ends[i] = scores->dense[END][i] + scores->sparse[END][i];
+}
+
+static const int16_t *span_vector(const Block *block, int which, Py_ssize_t i, Room *room)
+{
+    int16_t *vector = room->spans[which] + i * block->span;
+    if (!room->unpacked[which][i]) {
+        Py_ssize_t bytes = block->span * block->span_bits / 8;
+        unpack(vector, block->sides[which].spans + i * bytes, block->span, block->span_bits);
+        room->unpacked[which][i] = 1;
+    }
+    return vector;
+}
+
+FOR_EACH_PROCESSOR
+static void offer_spans(const Block *block, const Question *question, const Scores *scores, Room *room, int32_t number,
+                        Best *best)
+{
+    Py_ssize_t first = 0, reached = 0, head = 0, tail = 0, ends = block->sides[END].kept;
+    const double passage_and_lex = scores->passage + scores->lex;
+    double longest_end = 0; /* of any end */
+    read_spans(block, scores, room);
+    for (Py_ssize_t j = 0; j < ends; j++)
+        if (scores->may[END][j]) longest_end = fmax(longest_end, room->lengths[END][j]);
     for (Py_ssize_t i = 0; i < block->sides[START].kept; i++) {
-        if (!room->may[START][i]) continue;
-        int32_t left = room->positions[START][i];
-        const double sum = room->dense[START][i] + room->sparse[START][i];
-        const int16_t *a = room->spans[START] + i * block->span;
-        const double longest = room->lengths[START][i];
+        const int32_t left = scores->positions[START][i];
+        if (!scores->may[START][i]) continue;
+        /* The ends in reach that are better than all after them wait in a queue, the best of them first. */
+        for (; reached < ends && scores->positions[END][reached] - left < question->max_tokens; reached++) {
+            if (!scores->may[END][reached]) continue;
+            while (tail > head && room->ends[room->queue[tail - 1]] <= room->ends[reached]) tail--;
+            room->queue[tail++] = (int32_t)reached;
+        }
+        while (head < tail && scores->positions[END][room->queue[head]] < left) head++;
+        if (head == tail) continue;
         /* Most cannot be among the best, however well their span vectors go together. */
-        if (!may_be_among(best, sum + highest + passage_and_lex, longest * longest_end)) continue;
-        while (first < ends && room->positions[END][first] < left) first++;
-        for (Py_ssize_t j = first; j < ends && room->positions[END][j] - left < question->max_tokens; j++) {
-            int32_t right = room->positions[END][j];
-            if (!room->may[END][j] || room->joints[left] != room->joints[right]
+        const double sum = scores->dense[START][i] + scores->sparse[START][i], length = room->lengths[START][i];
+        if (!may_be_among(best, sum + room->ends[room->queue[head]] + passage_and_lex, length * longest_end)) continue;
+        const int16_t *vector = span_vector(block, START, i, room);
+        while (first < ends && scores->positions[END][first] < left) first++;
+        for (Py_ssize_t j = first; j < reached; j++) {
+            const int32_t right = scores->positions[END][j];
+            if (!scores->may[END][j] || room->joints[left] != room->joints[right]
                 || room->words[right + 1] == room->words[left])
                 continue;
-            const double others = sum + (room->dense[END][j] + room->sparse[END][j]);
-            if (!may_be_among(best, others + passage_and_lex, longest * room->lengths[END][j])) continue;
-            double span = (double)product(a, room->spans[END] + j * block->span, block->span);
+            const double others = sum + room->ends[j];
+            if (!may_be_among(best, others + passage_and_lex, length * room->lengths[END][j])) continue;
+            double span = (double)product(vector, span_vector(block, END, j, room), block->span);
             span *= room->span_scales[START][i] * room->span_scales[END][j];
             double score = others + span;
             score += passage_and_lex;
-            if (best->count == best->most && !(score > best->heap->parts[PARTS - 1])) continue;
+            if (best->count == best->most && score < best->heap->parts[PARTS - 1]) continue;
             Found found = {
-                {room->dense[START][i], room->dense[END][j], span, passage, room->sparse[START][i],
-                 room->sparse[END][j], lex, score},
+                {scores->dense[START][i], scores->dense[END][j], span, scores->passage, scores->sparse[START][i],
+                 scores->sparse[END][j], scores->lex, score},
                 number, left, right};
             offer(best, &found);
         }
     }
 }
 
+static double highest_of(const Block *block, int which, const Scores *scores)
+{
+    double highest = -INFINITY;
+    for (Py_ssize_t i = 0; i < block->sides[which].kept; i++)
+        if (scores->may[which][i]) highest = fmax(highest, scores->dense[which][i] + scores->sparse[which][i]);
+    return highest;
+}
+
 FOR_EACH_PROCESSOR
-static const char *score_block(const Block *block, const Question *question, Room *room, int32_t number, Best *best)
+static const char *score_block(const Block *block, const Question *question, Scores *scores, Room *room)
 {
     const char *wrong;
     if (block->dense != question->vectors[START].width || block->dense != question->vectors[END].width
         || block->pooled != question->passage.width)
         return "is of another shape than the question";
     for (int which = START; which < SIDES; which++) {
-        if ((wrong = read_side(block, which, room))) return wrong;
-        score_dense(block, question, which, room);
+        if ((wrong = read_positions(block, which, scores))) return wrong;
+        score_dense(block, question, which, scores, room);
     }
     read_tokens(block, question, room);
-    if ((wrong = score_sparse(block, question, room))) return wrong;
+    if ((wrong = score_sparse(block, question, scores, room))) return wrong;
     unpack(room->row, block->passage_vector, block->pooled, 8);
-    double passage = exact_product(&question->passage, room->row) * block->passage_scale;
-    offer_spans(block, question, room, number, passage, score_terms(block, question), best);
+    scores->passage = exact_product(&question->passage, room->row, block->pooled) * block->passage_scale;
+    scores->lex = score_terms(block, question);
+    scores->promise = highest_of(block, START, scores) + highest_of(block, END, scores) + scores->passage + scores->lex;
     return NULL;
 }
 
@@ -514,7 +623,7 @@ static void *piece_of(Arena *arena, Py_ssize_t count, size_t size)
 
 static Py_ssize_t larger(Py_ssize_t a, Py_ssize_t b) { return a > b ? a : b; }
 
-static void make_room(Arena *arena, Room *room, Question *question, Best *best, const Block *blocks, Py_ssize_t count)
+static void make_room(Arena *arena, Room *room, Scores *scores, Question *question, const Block *blocks, Py_ssize_t count)
 {
     Py_ssize_t tokens = 0, kept = 0, span = 0, width = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -522,103 +631,208 @@ static void make_room(Arena *arena, Room *room, Question *question, Best *best, 
         kept = larger(kept, larger(blocks[i].sides[START].kept, blocks[i].sides[END].kept));
         span = larger(span, blocks[i].span);
         width = larger(width, larger(blocks[i].dense, blocks[i].pooled));
+        for (int which = START; which < SIDES; which++) {
+            Py_ssize_t own = blocks[i].sides[which].kept;
+            scores[i].positions[which] = piece_of(arena, own, sizeof *scores->positions[which]);
+            scores[i].may[which] = piece_of(arena, own, sizeof *scores->may[which]);
+            scores[i].dense[which] = piece_of(arena, own, sizeof *scores->dense[which]);
+            scores[i].sparse[which] = piece_of(arena, own, sizeof *scores->sparse[which]);
+        }
     }
+    room->order = piece_of(arena, count, sizeof *room->order);
     room->row = piece_of(arena, width, sizeof *room->row);
     room->piece = piece_of(arena, tokens, sizeof *room->piece);
     room->places = piece_of(arena, tokens, sizeof *room->places);
+    room->sums = piece_of(arena, kept, sizeof *room->sums);
     room->words = piece_of(arena, tokens + 1, sizeof *room->words);
     room->joints = piece_of(arena, tokens + 1, sizeof *room->joints);
-    room->sums = piece_of(arena, kept, sizeof *room->sums);
     for (int which = START; which < SIDES; which++) {
-        room->positions[which] = piece_of(arena, kept, sizeof *room->positions[which]);
-        room->may[which] = piece_of(arena, kept, sizeof *room->may[which]);
         room->spans[which] = piece_of(arena, kept * span, sizeof *room->spans[which]);
         room->span_scales[which] = piece_of(arena, kept, sizeof *room->span_scales[which]);
+        room->unpacked[which] = piece_of(arena, kept, sizeof *room->unpacked[which]);
         room->lengths[which] = piece_of(arena, kept, sizeof *room->lengths[which]);
-        room->dense[which] = piece_of(arena, kept, sizeof *room->dense[which]);
-        room->sparse[which] = piece_of(arena, kept, sizeof *room->sparse[which]);
     }
+    room->ends = piece_of(arena, kept, sizeof *room->ends);
+    room->queue = piece_of(arena, kept, sizeof *room->queue);
+    question->pieces.ids = piece_of(arena, question->pieces.count, sizeof *question->pieces.ids);
+    question->keys = piece_of(arena, question->ngrams, sizeof *question->keys);
     Vector *vectors[] = {&question->vectors[START], &question->vectors[END], &question->passage};
     for (int i = 0; i < 3; i++) {
         vectors[i]->high = piece_of(arena, vectors[i]->width, sizeof(int16_t));
         vectors[i]->low = piece_of(arena, vectors[i]->width, sizeof(int16_t));
     }
-    best->heap = piece_of(arena, best->most, sizeof *best->heap);
 }
 
-static void split_vector(Vector *vector, const int32_t *whole)
+enum { START_VECTOR, END_VECTOR, PASSAGE_VECTOR, SIZES, IDS, WEIGHTS, TERMS, TERM_WEIGHTS, WHERE, PARTS_OUT, BUFFERS };
+
+/* --- the question ---------------------------------------------------------------------------------------------- */
+
+/* On its grid, see `search.grid`. */
+static void read_vector(Vector *vector, const float *given)
 {
+    float largest = 0;
+    int exponent;
+    for (Py_ssize_t i = 0; i < vector->width; i++) largest = fmaxf(largest, fabsf(given[i]));
+    frexp(largest, &exponent);
+    vector->step = ldexp(1, exponent - VECTOR_BITS);
     for (Py_ssize_t i = 0; i < vector->width; i++) {
-        vector->low[i] = (int16_t)(whole[i] & ((1 << LOW_BITS) - 1));
-        vector->high[i] = (int16_t)((whole[i] - vector->low[i]) / (1 << LOW_BITS));
+        const int32_t whole = (int32_t)rint(given[i] / vector->step);
+        vector->low[i] = (int16_t)(whole & ((1 << LOW_BITS) - 1));
+        vector->high[i] = (int16_t)((whole - vector->low[i]) / (1 << LOW_BITS));
     }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The word pieces of the n-grams, each once, and the n-grams as numbers of them. */
+static void read_ngrams(Question *question, const int64_t *ids)
+{
+    Ids *pieces = &question->pieces;
+    const Py_ssize_t all = pieces->count;
+    memcpy(pieces->ids, ids, (size_t)all * sizeof *ids);
+    qsort(pieces->ids, (size_t)all, sizeof *pieces->ids, ascending);
+    pieces->count = 0;
+    for (Py_ssize_t i = 0; i < all; i++)
+        if (!i || pieces->ids[i] != pieces->ids[pieces->count - 1]) pieces->ids[pieces->count++] = pieces->ids[i];
+    for (Py_ssize_t i = 0; i < question->ngrams; i++) {
+        question->keys[i] = 0;
+        for (int64_t step = 0; step < question->sizes[i]; step++)
+            question->keys[i] = question->keys[i] * pieces->count + find(pieces->ids, pieces->count, *ids++);
+    }
+}
+
+static void read_question(Question *question, const Py_buffer *buffers)
+{
+    read_vector(&question->vectors[START], buffers[START_VECTOR].buf);
+    read_vector(&question->vectors[END], buffers[END_VECTOR].buf);
+    read_vector(&question->passage, buffers[PASSAGE_VECTOR].buf);
+    read_ngrams(question, buffers[IDS].buf);
+    for (Py_ssize_t i = 0; i < question->pieces.count; i++)
+        question->filter[question->pieces.ids[i] & (FILTER - 1)] |= PIECE;
+    for (Py_ssize_t i = 0; i < question->terms.count; i++)
+        question->filter[question->terms.ids[i] & (FILTER - 1)] |= TERM;
 }
 
 /* --- Python ---------------------------------------------------------------------------------------------------- */
 
 PyDoc_STRVAR(best_spans_doc,
-"best_spans(blocks, vectors, steps, pieces, sizes, keys, weights, terms, term_weights, max_tokens, where, parts)\n\n"
+"best_spans(blocks, vectors, sizes, ids, weights, terms, term_weights, max_tokens, where, parts)\n\n"
 "Fill `where` (int32, n x 3: block, first and last token) and `parts` (float64, n x 8) with the n best spans of\n"
-"`blocks` (a list of bytes), best first, and return how many that are: fewer than n only if there are not more.\n"
+"`blocks` (a list of bytes), best first, without those that share a token with a better one, and return how many that\n"
+"are: fewer than n only if there are not more.\n"
 "ValueError says what is wrong with a block. See `stored_blocks` for the other arguments.");
 
-enum { START_VECTOR, END_VECTOR, PASSAGE_VECTOR, PIECES, SIZES, KEYS, WEIGHTS, TERMS, TERM_WEIGHTS, WHERE, PARTS_OUT, BUFFERS };
-
-static const char *score_blocks(const Block *blocks, Py_ssize_t count, Question *question, const Py_buffer *buffers,
-                                Room *room, Best *best)
+/* Numbers of the blocks by what they promise, most first. */
+static void order_blocks(Py_ssize_t *order, const Scores *scores, Py_ssize_t count)
 {
-    split_vector(&question->vectors[START], buffers[START_VECTOR].buf);
-    split_vector(&question->vectors[END], buffers[END_VECTOR].buf);
-    split_vector(&question->passage, buffers[PASSAGE_VECTOR].buf);
-    for (Py_ssize_t i = 0; i < question->pieces.count; i++)
-        question->filter[question->pieces.ids[i] & (FILTER - 1)] = 1;
     for (Py_ssize_t i = 0; i < count; i++) {
-        const char *wrong = score_block(&blocks[i], question, room, (int32_t)i, best);
+        Py_ssize_t at = i;
+        for (; at && scores[order[at - 1]].promise < scores[i].promise; at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+}
+
+/* Of the best spans, which are in order, those that share no token with a better one; how many. */
+static Py_ssize_t without_overlaps(Best *best, Py_ssize_t wanted)
+{
+    Py_ssize_t chosen = 0;
+    for (Py_ssize_t i = 0; i < best->count && chosen < wanted; i++) {
+        const Found *found = &best->heap[i];
+        Py_ssize_t other = 0;
+        while (other < chosen && (best->heap[other].block != found->block || best->heap[other].end < found->start
+                                  || best->heap[other].start > found->end))
+            other++;
+        if (other == chosen) best->heap[chosen++] = *found;
+    }
+    return chosen;
+}
+
+static const char *score_blocks(const Block *blocks, Scores *scores, Py_ssize_t count, const Question *question,
+                                Room *room)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const char *wrong = score_block(&blocks[i], question, &scores[i], room);
         if (wrong) return wrong;
     }
-    qsort(best->heap, (size_t)best->count, sizeof *best->heap, best_first);
-    int32_t *where = buffers[WHERE].buf;
-    double *parts = buffers[PARTS_OUT].buf;
-    for (Py_ssize_t i = 0; i < best->count; i++) {
+    order_blocks(room->order, scores, count);
+    return NULL;
+}
+
+/* The best so many spans of which no two overlap, at the front of the heap; how many, or -1 if there is no memory. */
+static Py_ssize_t best_apart(const Block *blocks, const Scores *scores, Py_ssize_t count, const Question *question,
+                             Room *room, Best *best, Py_ssize_t wanted)
+{
+    /* Answers overlap with worse forms of themselves, so more must be looked at than are wanted. */
+    for (best->most = 8 * wanted;; best->most *= 8) {
+        Found *heap = realloc(best->heap, (size_t)best->most * sizeof *heap);
+        if (!heap) return -1;
+        best->heap = heap;
+        best->count = 0;
+        /* The most promising first: the better the best so far, the less must be looked at. */
+        for (Py_ssize_t i = 0; i < count; i++) {
+            const Py_ssize_t number = room->order[i];
+            offer_spans(&blocks[number], question, &scores[number], room, (int32_t)number, best);
+        }
+        const int all = best->count < best->most;
+        qsort(best->heap, (size_t)best->count, sizeof *best->heap, best_first);
+        const Py_ssize_t chosen = without_overlaps(best, wanted);
+        if (all || chosen == wanted) return chosen;
+    }
+}
+
+static void hand_over(const Best *best, Py_ssize_t count, int32_t *where, double *parts)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
         const Found *found = &best->heap[i];
         where[3 * i] = found->block;
         where[3 * i + 1] = found->start;
         where[3 * i + 2] = found->end;
         memcpy(parts + PARTS * i, found->parts, sizeof found->parts);
     }
-    return NULL;
 }
 
 static Py_ssize_t length(const Py_buffer *buffer, size_t item) { return buffer->len / (Py_ssize_t)item; }
 
-static PyObject *best_spans_of(PyObject *list, const Py_buffer *buffers, const double *steps, long max_tokens)
+/* Whether so many numbers, none below zero, have this sum. */
+static int sums_to(const int64_t *numbers, Py_ssize_t count, Py_ssize_t sum)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (numbers[i] < 0 || numbers[i] > sum) return 0;
+        sum -= (Py_ssize_t)numbers[i];
+    }
+    return !sum;
+}
+
+static PyObject *best_spans_of(PyObject *list, const Py_buffer *buffers, long max_tokens)
 {
     Py_ssize_t count = PyList_GET_SIZE(list);
     Block *blocks = calloc((size_t)count + 1, sizeof *blocks);
+    Scores *scores = calloc((size_t)count + 1, sizeof *scores);
     Question *question = calloc(1, sizeof *question);
     Arena arena = {NULL, 0};
     PyObject *answer = NULL;
     const char *wrong = NULL;
     Room room;
-    Best best = {NULL, 0, length(&buffers[PARTS_OUT], PARTS * sizeof(double))};
-    if (!blocks || !question) { PyErr_NoMemory(); goto done; }
+    Best best = {NULL, 0, 0};
+    Py_ssize_t wanted = length(&buffers[PARTS_OUT], PARTS * sizeof(double)), found = 0;
+    if (!blocks || !scores || !question) { PyErr_NoMemory(); goto done; }
     Vector *vectors[] = {&question->vectors[START], &question->vectors[END], &question->passage};
-    for (int i = 0; i < 3; i++) {
-        vectors[i]->width = length(&buffers[START_VECTOR + i], sizeof(int32_t));
-        vectors[i]->step = steps[i];
-    }
-    question->pieces = (Ids){buffers[PIECES].buf, length(&buffers[PIECES], sizeof(int64_t))};
+    for (int i = 0; i < 3; i++) vectors[i]->width = length(&buffers[START_VECTOR + i], sizeof(float));
+    question->pieces = (Ids){NULL, length(&buffers[IDS], sizeof(int64_t))};
     question->terms = (Ids){buffers[TERMS].buf, length(&buffers[TERMS], sizeof(int64_t))};
     question->sizes = buffers[SIZES].buf;
-    question->keys = buffers[KEYS].buf;
     question->weights = buffers[WEIGHTS].buf;
     question->term_weights = buffers[TERM_WEIGHTS].buf;
-    question->ngrams = length(&buffers[KEYS], sizeof(int64_t));
+    question->ngrams = length(&buffers[SIZES], sizeof(int64_t));
     question->max_tokens = max_tokens;
-    if (length(&buffers[SIZES], sizeof(int64_t)) != question->ngrams
+    if (!sums_to(question->sizes, question->ngrams, question->pieces.count)
         || length(&buffers[WEIGHTS], 2 * sizeof(double)) != question->ngrams
         || length(&buffers[TERM_WEIGHTS], sizeof(double)) != question->terms.count
-        || length(&buffers[WHERE], 3 * sizeof(int32_t)) < best.most || best.most < 1) {
+        || length(&buffers[WHERE], 3 * sizeof(int32_t)) < wanted || wanted < 1) {
         PyErr_SetString(PyExc_TypeError, "arrays of different lengths");
         goto done;
     }
@@ -628,20 +842,26 @@ static PyObject *best_spans_of(PyObject *list, const Py_buffer *buffers, const d
         wrong = open_block(&blocks[i], (const uint8_t *)PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data));
     }
     if (!wrong) {
-        make_room(&arena, &room, question, &best, blocks, count);
+        make_room(&arena, &room, scores, question, blocks, count);
         arena.memory = malloc(arena.used + 64);
         if (!arena.memory) { PyErr_NoMemory(); goto done; }
         arena.used = 0;
-        make_room(&arena, &room, question, &best, blocks, count);
+        make_room(&arena, &room, scores, question, blocks, count);
         Py_BEGIN_ALLOW_THREADS
-        wrong = score_blocks(blocks, count, question, buffers, &room, &best);
+        read_question(question, buffers);
+        wrong = score_blocks(blocks, scores, count, question, &room);
+        if (!wrong) found = best_apart(blocks, scores, count, question, &room, &best, wanted);
+        if (found > 0) hand_over(&best, found, buffers[WHERE].buf, buffers[PARTS_OUT].buf);
         Py_END_ALLOW_THREADS
     }
     if (wrong) PyErr_SetString(PyExc_ValueError, wrong);
-    else answer = PyLong_FromSsize_t(best.count);
+    else if (found < 0) PyErr_NoMemory();
+    else answer = PyLong_FromSsize_t(found);
 done:
+    free(best.heap);
     free(arena.memory);
     free(question);
+    free(scores);
     free(blocks);
     return answer;
 }
@@ -651,15 +871,13 @@ static PyObject *best_spans(PyObject *module, PyObject *arguments)
     (void)module;
     PyObject *given, *blocks, *answer;
     Py_buffer buffers[BUFFERS];
-    double steps[3];
     long max_tokens;
-    if (!PyArg_ParseTuple(arguments, "O(y*y*y*)(ddd)y*y*y*y*y*y*lw*w*", &given, &buffers[START_VECTOR],
-                          &buffers[END_VECTOR], &buffers[PASSAGE_VECTOR], &steps[0], &steps[1], &steps[2],
-                          &buffers[PIECES], &buffers[SIZES], &buffers[KEYS], &buffers[WEIGHTS], &buffers[TERMS],
-                          &buffers[TERM_WEIGHTS], &max_tokens, &buffers[WHERE], &buffers[PARTS_OUT]))
+    if (!PyArg_ParseTuple(arguments, "O(y*y*y*)y*y*y*y*y*lw*w*", &given, &buffers[START_VECTOR],
+                          &buffers[END_VECTOR], &buffers[PASSAGE_VECTOR], &buffers[SIZES], &buffers[IDS],
+                          &buffers[WEIGHTS], &buffers[TERMS], &buffers[TERM_WEIGHTS], &max_tokens, &buffers[WHERE], &buffers[PARTS_OUT]))
         return NULL;
     blocks = PySequence_List(given); /* a list of its own: nobody takes a block away while it is read */
-    answer = blocks ? best_spans_of(blocks, buffers, steps, max_tokens) : NULL;
+    answer = blocks ? best_spans_of(blocks, buffers, max_tokens) : NULL;
     Py_XDECREF(blocks);
     for (int i = 0; i < BUFFERS; i++) PyBuffer_Release(&buffers[i]);
     return answer;
@@ -681,4 +899,8 @@ static struct PyModuleDef module = {
     .m_slots = slots,
 };
 
-PyMODINIT_FUNC PyInit__best_spans(void) { return PyModuleDef_Init(&module); }
+PyMODINIT_FUNC PyInit__best_spans(void)
+{
+    fill_squares();
+    return PyModuleDef_Init(&module);
+}

@@ -5,11 +5,9 @@ from numpy.typing import NDArray
 
 def best_spans(
     blocks: Sequence[bytes],
-    vectors: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
-    steps: tuple[float, float, float],
-    pieces: NDArray[np.int64],
+    vectors: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]],
     sizes: NDArray[np.int64],
-    keys: NDArray[np.int64],
+    ids: NDArray[np.int64],
     weights: NDArray[np.float64],
     terms: NDArray[np.int64],
     term_weights: NDArray[np.float64],

@@ -9,6 +9,7 @@ a reader takes the columns it needs without unpacking the rest.
 from __future__ import annotations
 
 import itertools
+import struct
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -32,6 +33,9 @@ from .block_layout import (
 from .offsets import pack_offsets, unpack_offsets
 from .packing import fits_halves, halves, nibbles_at, pack_halves, pack_nibbles, pack_places, places_of
 from .short_floats import shorten, unshorten
+
+_TOKENS_AND_KIND = struct.Struct("<8xH13xB")
+"""Of a head, what the offsets are read by: numpy takes longer to look at a record."""
 
 Array = NDArray[Any]
 
@@ -236,9 +240,8 @@ def read_offsets(data: bytes, head: Any, ends: NDArray[np.int64]) -> NDArray[np.
 
 def read_last_column(data: bytes) -> NDArray[np.int32]:
     """The offsets of the tokens of a whole block; they are what it ends with."""
-    head = np.frombuffer(data, HEAD, 1)[0]
-    kind = int(head["offset_kind"])
-    size = int(head["tokens"]) * int(OFFSET_BYTES[min(kind, 3)])
+    tokens, kind = _TOKENS_AND_KIND.unpack_from(data)
+    size = tokens * int(OFFSET_BYTES[min(kind, 3)])
     return unpack_offsets(kind, np.frombuffer(data, np.uint8, size, len(data) - size))
 
 

@@ -51,17 +51,15 @@ class CompiledBlocks:
         return self._offsets[number]
 
     def best_spans(self, query: PhraseQuery, count: int) -> BestSpans:
-        """The best so many spans; `IndexDamaged` if bytes are missing."""
+        """The best so many spans of which no two overlap; `IndexDamaged` if bytes are missing."""
         assert compiled, "blocks_of gives these only if it is there"
         where, parts = np.empty((count, 3), np.int32), np.empty((count, 8))
         try:
             found = compiled(
                 self._data,
                 query.vectors,
-                query.steps,
-                query.pieces,
                 query.sizes,
-                query.keys,
+                query.ids,
                 query.weights,
                 query.terms,
                 query.term_weights,

@@ -71,23 +71,34 @@ def test_sums_are_dot_products(corpus: list[Features], query: Features) -> None:
     assert postings.sums(postings.find(hashed(query)), len(corpus)) == pytest.approx(products(corpus, query))
 
 
-@pytest.mark.skipif(not module.compiled, reason="no compiled code: install again where there is a C compiler")
+@pytest.mark.skipif(module.add_up is None, reason="no compiled code: install again where there is a C compiler")
 @given(CORPORA, QUERIES)
 def test_compiled_sums_are_those_of_numpy_to_the_last_bit(corpus: list[Features], query: Features) -> None:
     postings = segment_of(corpus).postings
     terms = postings.find(hashed(query))
     by_compiled_code = postings.sums(terms, len(corpus))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "compiled", None)
+        patch.setattr(module, "add_up", None)
         assert np.array_equal(postings.sums(terms, len(corpus)), by_compiled_code)
 
 
-@pytest.mark.skipif(not module.compiled, reason="no compiled code: install again where there is a C compiler")
+@pytest.mark.skipif(module.add_up is None, reason="no compiled code: install again where there is a C compiler")
 def test_a_row_that_is_not_there_is_a_clear_error() -> None:
     postings = segment_of([{"start": {"dome": 1.0}, "end": {}, "lex": {}}] * 3).postings
     terms = postings.find(hashed({"start": {"dome": 1.0}}))
     with pytest.raises(IndexDamaged, match="a row that is not there"):
         postings.sums(terms, 2)
+
+
+@pytest.mark.skipif(pruning.compiled is None, reason="no compiled code: install again where there is a C compiler")
+@given(st.lists(st.sampled_from([-1.0, 0.0, 0.25, 0.5, 1.0, 7.0]), max_size=60), st.integers(0, 70))
+def test_the_kth_highest_above_zero(numbers: list[float], k: int) -> None:
+    positive = sorted((number for number in numbers if number > 0), reverse=True)
+    wanted = positive[k - 1] if 0 < k <= len(positive) else 0.0
+    assert pruning.kth(np.array(numbers), k) == wanted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pruning, "compiled", None)
+        assert pruning.kth(np.array(numbers), k) == wanted
 
 
 @settings(max_examples=200)
@@ -125,8 +136,8 @@ def test_two_features_that_share_half_a_hash() -> None:
     postings = Postings(keys, checks, np.arange(5), one.astype(np.uint16), one.astype(np.uint32), one.astype(np.uint16))
     hashes = [(5, 3), (5, 1), (9, 2), (5, 4), (6, 1), (9, 1)]
     found = postings.find(query_of([(pair, 1.0) for pair in hashes]))
-    assert [term.entries.start for term in found] == [2, 0, 3]
-    assert postings.find(query_of([])) == []
+    assert found.begins.tolist() == [2, 0, 3]
+    assert len(postings.find(query_of([]))) == 0
 
 
 @settings(max_examples=30)

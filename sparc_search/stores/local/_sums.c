@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -68,8 +69,58 @@ static PyObject *add_up(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* The k-th highest of the numbers above zero; zero if there are not so many. The heap has room for k. */
+static double find_kth(const double *numbers, Py_ssize_t count, Py_ssize_t k, double *heap)
+{
+    Py_ssize_t held = 0;
+    double lowest = 0; /* of the k highest so far; zero while they are fewer */
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const double number = numbers[i];
+        if (!(number > lowest)) continue;
+        Py_ssize_t at;
+        if (held < k) {
+            for (at = held++; at && heap[(at - 1) / 2] > number; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+        } else {
+            at = 0;
+            for (Py_ssize_t child; (child = 2 * at + 1) < k; at = child) {
+                if (child + 1 < k && heap[child + 1] < heap[child]) child++;
+                if (heap[child] >= number) break;
+                heap[at] = heap[child];
+            }
+        }
+        heap[at] = number;
+        if (held == k) lowest = heap[0];
+    }
+    return lowest;
+}
+
+PyDoc_STRVAR(kth_highest_doc,
+"kth_highest(numbers, k)\n\n"
+"The k-th highest of the numbers (float64) above zero; zero if there are not so many.");
+
+static PyObject *kth_highest(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer numbers;
+    Py_ssize_t k;
+    double found = 0;
+    if (!PyArg_ParseTuple(arguments, "y*n", &numbers, &k)) return NULL;
+    const Py_ssize_t count = length(&numbers, sizeof(double));
+    double *heap = k > 0 && k <= count ? malloc((size_t)k * sizeof *heap) : NULL;
+    if (heap) {
+        Py_BEGIN_ALLOW_THREADS
+        found = find_kth(numbers.buf, count, k, heap);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&numbers);
+    if (!heap && k > 0 && k <= count) return PyErr_NoMemory();
+    free(heap);
+    return PyFloat_FromDouble(found);
+}
+
 static PyMethodDef functions[] = {
     {"add_up", add_up, METH_VARARGS, add_up_doc},
+    {"kth_highest", kth_highest, METH_VARARGS, kth_highest_doc},
     {NULL, NULL, 0, NULL},
 };
 

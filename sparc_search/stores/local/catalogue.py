@@ -26,9 +26,9 @@ def feature_values(view: View, field: str, name: str) -> NDArray[np.float32]:
     """The value of a feature in every passage that has it."""
     found = [np.zeros(0, np.float32)]
     for segment, alive in _segments(view):
-        for term in segment.postings.find(hashed({field: {name: 1.0}})):
-            values = unshorten(segment.postings.values[term.entries])
-            found.append(values if alive is None else values[alive[segment.postings.rows[term.entries]]])
+        for entries in segment.postings.find(hashed({field: {name: 1.0}})).entries:
+            values = unshorten(segment.postings.values[entries])
+            found.append(values if alive is None else values[alive[segment.postings.rows[entries]]])
     return np.concatenate(found)
 
 
@@ -80,8 +80,8 @@ def rows_with(view: View, field: str, name: str) -> list[NDArray[np.int64]]:
     found = []
     for segment, alive in _segments(view):
         own = np.zeros(0, np.int64)
-        for term in segment.postings.find(hashed({field: {name: 1.0}})):
-            numbers = segment.postings.rows[term.entries].astype(np.int64)
+        for entries in segment.postings.find(hashed({field: {name: 1.0}})).entries:
+            numbers = segment.postings.rows[entries].astype(np.int64)
             own = segment.rows[numbers if alive is None else numbers[alive[numbers]]]
         found.append(own)
     return found

@@ -8,14 +8,21 @@ the last bit as those of adding up everything, in the order of the query.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .postings import Postings, Query, Term
+from .postings import Postings, Query, Terms
 from .segment import Mask
+
+compiled: Callable[[NDArray[np.float64], int], float] | None = None
+with suppress(ImportError):
+    from ._sums import kth_highest
+
+    compiled = kth_highest
 
 COMMON: Final = 16
 """A feature is common if more than one row in so many has it."""
@@ -39,26 +46,35 @@ def highest(postings: Postings, query: Query, k: int, count: int, mask: Mask | N
     if near is not None:
         scores = postings.sums_of(terms, near)
         return near[scores > 0], scores[scores > 0]
-    sums = postings.sums(terms, count)
-    found = np.flatnonzero(sums > 0 if mask is None else (sums > 0) & mask)
+    sums = _allowed(postings.sums(terms, count), mask)
+    least = kth(sums, k)
+    found = (sums >= least if least > 0 else sums > 0).nonzero()[0]
     return found, sums[found]
 
 
-def _near_the_top(
-    postings: Postings, terms: Sequence[Term], k: int, count: int, mask: Mask | None
-) -> NDArray[np.int64] | None:
+def kth(sums: NDArray[np.float64], k: int) -> float:
+    """The k-th highest of those above zero; zero if there are not so many."""
+    if compiled:
+        return compiled(sums, k)
+    positive = sums[sums > 0]
+    return float(np.partition(positive, -k)[-k]) if 0 < k <= len(positive) else 0.0
+
+
+def _allowed(sums: NDArray[np.float64], mask: Mask | None) -> NDArray[np.float64]:
+    return sums if mask is None else sums * mask
+
+
+def _near_the_top(postings: Postings, terms: Terms, k: int, count: int, mask: Mask | None) -> NDArray[np.int64] | None:
     """The few rows that can be among the first k; None if they are not few, or if finding them is no gain."""
-    if sum(term.size for term in terms) < WORTHWHILE:
+    sizes = terms.sizes
+    if sizes.sum() < WORTHWHILE:
         return None
-    rare = [term for term in terms if term.size * COMMON <= count]
-    common = [term for term in terms if term.size * COMMON > count]
-    if sum(term.size for term in common) < WORTHWHILE or not rare or min(term.weight for term in terms) < 0:
+    is_common = sizes * COMMON > count
+    if sizes[is_common].sum() < WORTHWHILE or is_common.all() or terms.weights.min() < 0:
         return None
-    partial = postings.sums(rare, count)
-    if mask is not None:
-        partial[~mask] = 0
-    missing = sum(term.bound for term in common)
-    rows = _at_least(partial, k, missing, count)
+    common = terms.some(is_common)
+    partial = _allowed(postings.sums(terms.some(~is_common), count), mask)
+    rows = _at_least(partial, k, float(common.bounds.sum()), count)
     if rows is None:
         return None
     total = partial[rows] + postings.sums_of(common, rows)
@@ -70,11 +86,8 @@ def _near_the_top(
 
 def _at_least(partial: NDArray[np.float64], k: int, missing: float, count: int) -> NDArray[np.int64] | None:
     """Rows that, given what is missing, may still reach the k-th; None if those without any sum may, or if not few."""
-    rows = np.flatnonzero(partial > 0)
-    if len(rows) <= k:
-        return None
-    lowest = float(np.partition(partial[rows], -k)[-k]) - missing
+    lowest = kth(partial, k) - missing
     if lowest <= missing * _NOISE:
         return None
-    rows = rows[partial[rows] >= lowest * (1 - _NOISE)]
+    rows = (partial >= lowest * (1 - _NOISE)).nonzero()[0]
     return rows if len(rows) * _FEW <= count else None

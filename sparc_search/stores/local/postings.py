@@ -23,11 +23,9 @@ from ..derived_files import release
 from ..short_floats import unshorten
 from .features import FieldValues
 
-compiled: Callable[..., None] | None = None
+add_up: Callable[..., None] | None = None
 with suppress(ImportError):  # without a C compiler at installation numpy gives the same sums
     from ._sums import add_up
-
-    compiled = add_up
 
 
 class Query(NamedTuple):
@@ -38,15 +36,32 @@ class Query(NamedTuple):
     weights: NDArray[np.float64]  # (features,)
 
 
-class Term(NamedTuple):
-    """A feature of a query that is there: where its postings are, and its weight."""
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The features of a query that are there, in its order."""
 
-    entries: slice
-    weight: float
-    bound: float
-    """The most it can give to a row."""
-    size: int
-    """How many rows have it."""
+    begins: NDArray[np.int64]  # where the postings of each are
+    ends: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    """The most that each can give to a row."""
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many rows have each."""
+        return self.ends - self.begins
+
+    @property
+    def entries(self) -> list[slice]:
+        """The postings of each."""
+        return list(map(slice, self.begins.tolist(), self.ends.tolist()))
+
+    def some(self, which: NDArray[np.bool_]) -> Terms:
+        """Some of them."""
+        return Terms(self.begins[which], self.ends[which], self.weights[which], self.bounds[which])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,55 +80,51 @@ class Postings:
         for array in (self.keys, self.checks, self.offsets, self.tops, self.rows, self.values):
             release(array)
 
-    def find(self, query: Query) -> list[Term]:
-        """The features of a query that there are, in its order."""
+    def find(self, query: Query) -> Terms:
+        """The features of a query that there are."""
         if not len(query.keys) or not len(self.keys):
-            return []
+            return _NOTHING
         places = np.minimum(self.keys.searchsorted(query.keys), len(self.keys) - 1)
+        checks = self.checks[places]
         # Two first parts may be equal, once in a blue moon: then the one that is meant comes right after.
-        while (other := (self.keys[places] == query.keys) & (self.checks[places] < query.checks)).any():
+        while (other := (checks < query.checks) & (self.keys[places] == query.keys)).any():
             if not (moved := other & (places + 1 < len(self.keys))).any():
                 break
             places = places + moved
-        there = ((self.keys[places] == query.keys) & (self.checks[places] == query.checks)).nonzero()[0]
+            checks = self.checks[places]
+        there = ((checks == query.checks) & (self.keys[places] == query.keys)).nonzero()[0]
         places, weights = places[there], query.weights[there]
-        begins, ends = self.offsets[places], self.offsets[places + 1]
-        slices = map(slice, begins.tolist(), ends.tolist())
-        bounds = (unshorten(self.tops[places]) * weights).tolist()
-        return list(map(Term, slices, weights.tolist(), bounds, (ends - begins).tolist()))
+        begins, ends = self.offsets[places].astype(np.int64), self.offsets[places + 1].astype(np.int64)
+        return Terms(begins, ends, weights, unshorten(self.tops[places]) * weights)
 
-    def sums(self, terms: Sequence[Term], count: int) -> NDArray[np.float64]:
+    def sums(self, terms: Terms, count: int) -> NDArray[np.float64]:
         """The weighted sum of these terms for each of `count` rows, added in their order."""
-        if compiled:
-            return self._compiled_sums(terms, count)
-        rows = _joined([self.rows[term.entries] for term in terms], np.uint32)
-        weights = np.repeat([term.weight for term in terms], [term.size for term in terms])
-        weights *= unshorten(_joined([self.values[term.entries] for term in terms], np.uint16))
-        return np.bincount(rows, weights, minlength=count).astype(np.float64, copy=False)
-
-    def _compiled_sums(self, terms: Sequence[Term], count: int) -> NDArray[np.float64]:
-        assert compiled
+        if add_up is None:
+            rows = _joined([self.rows[entries] for entries in terms.entries], np.uint32)
+            weights = terms.weights.repeat(terms.sizes)
+            weights *= unshorten(_joined([self.values[entries] for entries in terms.entries], np.uint16))
+            return np.bincount(rows, weights, minlength=count).astype(np.float64, copy=False)
         total = np.zeros(count)
-        begins = np.array([term.entries.start for term in terms], np.int64)
-        ends = np.array([term.entries.stop for term in terms], np.int64)
-        weights = np.array([term.weight for term in terms], np.float64)
         try:
-            compiled(self.rows, self.values, begins, ends, weights, total)
+            add_up(self.rows, self.values, terms.begins, terms.ends, terms.weights, total)
         except ValueError as error:
             remedy = "`sparc-search index verify --repair` makes it again"
             raise IndexDamaged(f"a file of the inverted index has {error}", remedy) from error
         return total
 
-    def sums_of(self, terms: Sequence[Term], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def sums_of(self, terms: Terms, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """The same for some rows only, looked up: less work if there are few of them and the postings are long."""
         total, wanted = np.zeros(len(rows)), rows.astype(np.uint32)
-        for term in terms:
-            own = self.rows[term.entries]
-            places = np.minimum(np.searchsorted(own, wanted), term.size - 1)
-            found = np.flatnonzero(own[places] == wanted)
-            values = unshorten(self.values[term.entries][places[found]])
-            total[found] += np.multiply(values, term.weight, dtype=np.float64)
+        for entries, weight in zip(terms.entries, terms.weights.tolist(), strict=True):
+            own = self.rows[entries]
+            places = np.minimum(own.searchsorted(wanted), len(own) - 1)
+            found = (own[places] == wanted).nonzero()[0]
+            values = unshorten(self.values[entries][places[found]])
+            total[found] += np.multiply(values, weight, dtype=np.float64)
         return total
+
+
+_NOTHING = Terms(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
 def hashed(query: Features) -> Query:
