@@ -202,14 +202,6 @@ static const char *open_block(Block *block, const uint8_t *data, Py_ssize_t size
     return at == size ? NULL : cut_short;
 }
 
-static uint8_t squares_of_halves[256]; /* of a byte with two numbers from -8 to 7 */
-
-static void fill_squares(void)
-{
-    for (int byte = 0; byte < 256; byte++)
-        squares_of_halves[byte] = (uint8_t)(((byte & 15) - 8) * ((byte & 15) - 8) + ((byte >> 4) - 8) * ((byte >> 4) - 8));
-}
-
 /* --- inner products -------------------------------------------------------------------------------------------- */
 
 static inline void unpack(int16_t *out, const uint8_t *row, Py_ssize_t width, int bits)
@@ -229,6 +221,20 @@ static inline int32_t product(const int16_t *a, const int16_t *b, Py_ssize_t wid
 {
     int32_t sum = 0;
     for (Py_ssize_t i = 0; i < width; i++) sum += (int32_t)a[i] * b[i];
+    return sum;
+}
+
+/* The sum of the squares of a row. */
+static inline int32_t square(const uint8_t *row, Py_ssize_t width, int bits)
+{
+    int32_t sum = 0;
+    if (bits == 8)
+        for (Py_ssize_t i = 0; i < width; i++) sum += (int8_t)row[i] * (int8_t)row[i];
+    else
+        for (Py_ssize_t i = 0; i < width / 2; i++) {
+            const int low = (row[i] & 15) - 8, high = (row[i] >> 4) - 8;
+            sum += low * low + high * high;
+        }
     return sum;
 }
 
@@ -484,17 +490,6 @@ static void offer(Best *best, const Found *found)
 static int may_be_among(const Best *best, double sum, double span)
 {
     return best->count < best->most || sum + span + 1e-9 * (1 + fabs(sum) + span) > best->heap->parts[PARTS - 1];
-}
-
-/* The sum of the squares of a row. */
-static inline int32_t square(const uint8_t *row, Py_ssize_t width, int bits)
-{
-    int32_t sum = 0;
-    if (bits == 8)
-        for (Py_ssize_t i = 0; i < width; i++) sum += (int8_t)row[i] * (int8_t)row[i];
-    else
-        for (Py_ssize_t i = 0; i < width / 2; i++) sum += squares_of_halves[row[i]];
-    return sum;
 }
 
 /* What the spans of a block are made of besides the scores. */
@@ -899,8 +894,4 @@ static struct PyModuleDef module = {
     .m_slots = slots,
 };
 
-PyMODINIT_FUNC PyInit__best_spans(void)
-{
-    fill_squares();
-    return PyModuleDef_Init(&module);
-}
+PyMODINIT_FUNC PyInit__best_spans(void) { return PyModuleDef_Init(&module); }
