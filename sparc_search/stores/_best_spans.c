@@ -263,7 +263,7 @@ typedef struct {
 
 /* Room for the largest block. */
 typedef struct {
-    Py_ssize_t *order;           /* (blocks) */
+    Py_ssize_t *order;           /* (blocks) the most promising first */
     int16_t *row;                /* one vector */
     int32_t *piece;              /* (tokens) number of the question's word piece, or -1 */
     int32_t *places;             /* the tokens that have one */
@@ -274,8 +274,8 @@ typedef struct {
     uint8_t *unpacked[SIDES];    /* (kept) whether they were */
     double *span_scales[SIDES];  /* (kept) */
     double *lengths[SIDES];      /* (kept) of the span vectors */
-    double *ends;                /* (kept ends) their scores */
-    int32_t *queue;              /* (kept ends) */
+    double *ends;                /* (kept ends) what they score */
+    int32_t *queue;              /* (kept ends) numbers of ends, see `offer_spans` */
 } Room;
 
 static Py_ssize_t find(const int64_t *sorted, Py_ssize_t count, int64_t wanted)
@@ -435,7 +435,8 @@ static double score_terms(const Block *block, const Question *question)
         if (!(question->filter[id & (FILTER - 1)] & TERM)) continue;
         Py_ssize_t found = find(question->terms.ids, question->terms.count, id);
         if (found >= 0)
-            sum += question->term_weights[found] * real(block->lex_impacts + i * block->impact_bytes, block->impact_bytes);
+            sum += question->term_weights[found]
+                   * real(block->lex_impacts + i * block->impact_bytes, block->impact_bytes);
     }
     return sum;
 }
@@ -512,7 +513,8 @@ static void read_spans(const Block *block, const Scores *scores, Room *room)
         for (Py_ssize_t i = 0; i < side->kept; i++)
             room->lengths[which][i] = sqrt(room->lengths[which][i]) * room->span_scales[which][i];
     }
-    for (Py_ssize_t i = 0; i < block->sides[END].kept; i++) room->ends[i] = scores->dense[END][i] + scores->sparse[END][i];
+    for (Py_ssize_t i = 0; i < block->sides[END].kept; i++)
+        room->ends[i] = scores->may[END][i] ? scores->dense[END][i] + scores->sparse[END][i] : -INFINITY;
 }
 
 static const int16_t *span_vector(const Block *block, int which, Py_ssize_t i, Room *room)
@@ -618,7 +620,8 @@ static void *piece_of(Arena *arena, Py_ssize_t count, size_t size)
 
 static Py_ssize_t larger(Py_ssize_t a, Py_ssize_t b) { return a > b ? a : b; }
 
-static void make_room(Arena *arena, Room *room, Scores *scores, Question *question, const Block *blocks, Py_ssize_t count)
+static void make_room(Arena *arena, Room *room, Scores *scores, Question *question, const Block *blocks,
+                      Py_ssize_t count)
 {
     Py_ssize_t tokens = 0, kept = 0, span = 0, width = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -869,7 +872,8 @@ static PyObject *best_spans(PyObject *module, PyObject *arguments)
     long max_tokens;
     if (!PyArg_ParseTuple(arguments, "O(y*y*y*)y*y*y*y*y*lw*w*", &given, &buffers[START_VECTOR],
                           &buffers[END_VECTOR], &buffers[PASSAGE_VECTOR], &buffers[SIZES], &buffers[IDS],
-                          &buffers[WEIGHTS], &buffers[TERMS], &buffers[TERM_WEIGHTS], &max_tokens, &buffers[WHERE], &buffers[PARTS_OUT]))
+                          &buffers[WEIGHTS], &buffers[TERMS], &buffers[TERM_WEIGHTS], &max_tokens, &buffers[WHERE],
+                          &buffers[PARTS_OUT]))
         return NULL;
     blocks = PySequence_List(given); /* a list of its own: nobody takes a block away while it is read */
     answer = blocks ? best_spans_of(blocks, buffers, max_tokens) : NULL;
