@@ -3,12 +3,14 @@
 from setuptools import Extension, setup
 
 COMPILED = ("sparc_search.stores._best_spans", "sparc_search.stores.local._sums")
+HEADERS = ["sparc_search/stores/_stored_block.h"]
 
 setup(
     ext_modules=[
         Extension(
             name,
             [f"{name.replace('.', '/')}.c"],
+            depends=HEADERS,
             # Sums must come out as numpy's do, so products and sums are not put into one operation.
             extra_compile_args=["-O3", "-ffp-contract=off"],
             optional=True,  # without a C compiler numpy does the same, slower
