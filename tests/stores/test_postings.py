@@ -71,18 +71,18 @@ def test_sums_are_dot_products(corpus: list[Features], query: Features) -> None:
     assert postings.sums(postings.find(hashed(query)), len(corpus)) == pytest.approx(products(corpus, query))
 
 
-@pytest.mark.skipif(module.add_up is None, reason="no compiled code: install again where there is a C compiler")
+@pytest.mark.skipif(module.compiled is None, reason="no compiled code: install again where there is a C compiler")
 @given(CORPORA, QUERIES)
 def test_compiled_sums_are_those_of_numpy_to_the_last_bit(corpus: list[Features], query: Features) -> None:
     postings = segment_of(corpus).postings
     terms = postings.find(hashed(query))
     by_compiled_code = postings.sums(terms, len(corpus))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "add_up", None)
+        patch.setattr(module, "compiled", None)
         assert np.array_equal(postings.sums(terms, len(corpus)), by_compiled_code)
 
 
-@pytest.mark.skipif(module.add_up is None, reason="no compiled code: install again where there is a C compiler")
+@pytest.mark.skipif(module.compiled is None, reason="no compiled code: install again where there is a C compiler")
 def test_a_row_that_is_not_there_is_a_clear_error() -> None:
     postings = segment_of([{"start": {"dome": 1.0}, "end": {}, "lex": {}}] * 3).postings
     terms = postings.find(hashed({"start": {"dome": 1.0}}))

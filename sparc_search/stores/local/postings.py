@@ -23,9 +23,11 @@ from ..derived_files import release
 from ..short_floats import unshorten
 from .features import FieldValues
 
-add_up: Callable[..., None] | None = None
+compiled: Callable[..., None] | None = None
 with suppress(ImportError):  # without a C compiler at installation numpy gives the same sums
     from ._sums import add_up
+
+    compiled = add_up
 
 
 class Query(NamedTuple):
@@ -99,14 +101,14 @@ class Postings:
 
     def sums(self, terms: Terms, count: int) -> NDArray[np.float64]:
         """The weighted sum of these terms for each of `count` rows, added in their order."""
-        if add_up is None:
+        if compiled is None:
             rows = _joined([self.rows[entries] for entries in terms.entries], np.uint32)
             weights = terms.weights.repeat(terms.sizes)
             weights *= unshorten(_joined([self.values[entries] for entries in terms.entries], np.uint16))
             return np.bincount(rows, weights, minlength=count).astype(np.float64, copy=False)
         total = np.zeros(count)
         try:
-            add_up(self.rows, self.values, terms.begins, terms.ends, terms.weights, total)
+            compiled(self.rows, self.values, terms.begins, terms.ends, terms.weights, total)
         except ValueError as error:
             remedy = "`sparc-search index verify --repair` makes it again"
             raise IndexDamaged(f"a file of the inverted index has {error}", remedy) from error
