@@ -41,7 +41,7 @@ def test_files_that_are_no_code_are_listed_as_data() -> None:
     data = CONFIG["options.package_data"]
     for package, folder in FOLDERS.items():
         for path in (ROOT / folder).rglob("*"):
-            if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".so"):
+            if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".h", ".so"):
                 home = next(parent for parent in path.parents if (parent / "__init__.py").exists())
                 inner = ".".join([package, *home.relative_to(ROOT / folder).parts])
                 patterns = data.get(inner, "").replace(",", " ").split()
