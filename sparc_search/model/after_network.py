@@ -132,10 +132,12 @@ class AfterNetwork:
 
     def _ngrams(self, side: Side, ids: NDArray[np.int32], weights: Mapping[str, Array]) -> tuple[WeightedNgram, ...]:
         found: dict[tuple[int, ...], float] = {}
+        tokens = ids.tolist()
         for n in self.config.ngrams:
-            for at in np.flatnonzero(weights[f"{side}_{n}"] > 0).tolist():
-                ngram = tuple(ids[at : at + n].tolist())
-                found[ngram] = found.get(ngram, 0.0) + float(weights[f"{side}_{n}"][at])
+            for at, weight in enumerate(weights[f"{side}_{n}"].tolist()):
+                if weight > 0:
+                    ngram = tuple(tokens[at : at + n])
+                    found[ngram] = found.get(ngram, 0.0) + weight
         return tuple(WeightedNgram(ngram, self._name(ngram), weight) for ngram, weight in found.items())
 
     def _name(self, ids: Sequence[int]) -> str:
