@@ -3,7 +3,8 @@
 Few vectors are compared one by one with numpy. More are scanned by FAISS in a coarse form, two dimensions in four bits,
 that it compares by the register (ten times as fast as 8 bits). From `FLAT_BELOW` on only the lists around the question
 are scanned (IVF), as many as a measurement at building time says are needed. What FAISS proposes, many times as many as
-are wanted, is scored again from the int8 vectors: its rounding decides nothing but who is looked at.
+are wanted, is scored again from the int8 vectors: its rounding decides nothing but who is looked at. GPUs know no such
+form, so where there are some the lists hold 8 bits.
 """
 
 from __future__ import annotations
@@ -77,21 +78,24 @@ class VectorIndex:
     def _propose(self, queries: Vectors, k: int, mask: Mask | None) -> list[NDArray[np.int64]]:
         import faiss
 
-        index, has_lists = self._open() if mask is None else self._on_cpu(), isinstance(self._on_cpu(), faiss.IndexIVF)
+        index = self._open() if mask is None else self._on_cpu()
         queries = np.ascontiguousarray(queries, np.float32)
-        with _threads(faiss, len(queries) if has_lists else 1):
-            if has_lists:
+        if _holds_8_bits(faiss, self._on_cpu()):
+            with _threads(faiss, len(queries)):
                 _, found = index.search(queries, min(2 * k + 16, len(self)), params=_parameters(faiss, index, mask))
-                return [np.sort(row[row >= 0]) for row in found]  # FAISS fills up with -1
-            wanted = 8 * k + 64 + len(self) // 500
-            return [_scan(index, query, wanted, mask) for query in queries]
+            return [np.sort(row[row >= 0]) for row in found]  # FAISS fills up with -1
+        with _threads(faiss, 1):
+            # One query at a time: FAISS rounds several together in another way, and a question is to have one answer.
+            if isinstance(index, faiss.IndexIVF):
+                return [_scan_lists(faiss, index, query, 8 * k + 128, mask) for query in queries]
+            return [_scan(index, query, 8 * k + 64 + len(self) // 500, mask) for query in queries]
 
     def _open(self) -> Any:
-        """The index, on GPUs where there are some and it has lists: a GPU neither filters nor scans at 8 bits."""
+        """The index, on GPUs where there are some and it has lists of 8 bits; they do not filter."""
         import faiss
 
         index = self._on_cpu()
-        if not faiss.get_num_gpus() or not isinstance(index, faiss.IndexIVF):
+        if not faiss.get_num_gpus() or not _holds_8_bits(faiss, index):
             return index
         with self._lock:
             if self._copied is None:
@@ -117,10 +121,7 @@ def _threads(faiss: Any, most: int) -> Iterator[None]:
 
 
 def _scan(index: Any, query: Vectors, wanted: int, mask: Mask | None) -> NDArray[np.int64]:
-    """About as many of the nearest as are wanted. The coarse form knows no filters, so more are asked for with one.
-
-    One query at a time: FAISS rounds several together in another way, and a question is to have one answer.
-    """
+    """About as many of the nearest as are wanted. The coarse form knows no filters, so more are asked for with one."""
     count = wanted if mask is None else wanted * len(mask) // max(int(mask.sum()), 1) + 1
     while True:
         found: NDArray[np.int64] = index.search(query[None], min(count, index.ntotal))[1][0]
@@ -129,6 +130,17 @@ def _scan(index: Any, query: Vectors, wanted: int, mask: Mask | None) -> NDArray
         if len(found) >= wanted or count >= index.ntotal:
             return np.sort(found)
         count *= 2
+
+
+def _scan_lists(faiss: Any, index: Any, query: Vectors, wanted: int, mask: Mask | None) -> NDArray[np.int64]:
+    """At most as many of the nearest as are wanted, from the lists around the question."""
+    parameters = _parameters(faiss, index, mask)
+    found: NDArray[np.int64] = index.search(query[None], min(wanted, index.ntotal), params=parameters)[1][0]
+    return np.sort(found[found >= 0])
+
+
+def _holds_8_bits(faiss: Any, index: Any) -> bool:
+    return isinstance(index, faiss.IndexIVFScalarQuantizer)
 
 
 def _parameters(faiss: Any, index: Any, mask: Mask | None) -> Any:
@@ -160,10 +172,14 @@ def write_faiss(vectors: NDArray[np.int8], scales: NDArray[np.float32], path: Pa
     return True
 
 
+def _codes(dimensions: int) -> int:
+    """Of how many times four bits the coarse form is."""
+    return dimensions // 2 if dimensions % 2 == 0 else dimensions
+
+
 def _flat(faiss: Any, vectors: NDArray[np.int8], scales: NDArray[np.float32]) -> Any:
     dimensions = vectors.shape[1]
-    codes = dimensions // 2 if dimensions % 2 == 0 else dimensions
-    index = faiss.IndexPQFastScan(dimensions, codes, 4, faiss.METRIC_INNER_PRODUCT)
+    index = faiss.IndexPQFastScan(dimensions, _codes(dimensions), 4, faiss.METRIC_INNER_PRODUCT)
     index.pq.cp.seed, index.pq.cp.niter, index.pq.cp.min_points_per_centroid = 45, 4, 1
     with _threads(faiss, 1):  # work for a second, in steps so short that threads wait for each other most of the time
         index.train(_some(vectors, scales, _CODE_TRAINING))
@@ -174,9 +190,14 @@ def _flat(faiss: Any, vectors: NDArray[np.int8], scales: NDArray[np.float32]) ->
 def _ivf(faiss: Any, vectors: NDArray[np.int8], scales: NDArray[np.float32]) -> Any:
     size, dimensions = vectors.shape
     lists = 1 << round(np.log2(2 * np.sqrt(size)))
-    centres = faiss.IndexFlatIP(dimensions)
-    kind, metric = faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
-    index = faiss.IndexIVFScalarQuantizer(centres, dimensions, lists, kind, metric, False)
+    centres, metric = faiss.IndexFlatIP(dimensions), faiss.METRIC_INNER_PRODUCT
+    if faiss.get_num_gpus():
+        kind = faiss.ScalarQuantizer.QT_8bit
+        index = faiss.IndexIVFScalarQuantizer(centres, dimensions, lists, kind, metric, False)
+    else:
+        index = faiss.IndexIVFPQFastScan(centres, dimensions, lists, _codes(dimensions), 4, metric)
+        index.by_residual = False
+        index.pq.cp.seed, index.pq.cp.niter, index.pq.cp.min_points_per_centroid = 45, 4, 1
     index.cp.seed, index.cp.niter, index.cp.spherical = 45, 8, True
     index.train(_some(vectors, scales, lists * _TRAINING))
     _fill(index, vectors, scales)

@@ -25,13 +25,18 @@ def unit_vectors(count: int, seed: int = 0, dimensions: int = 16) -> NDArray[np.
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-@pytest.fixture(params=["numpy", "flat", "ivf"])
+@pytest.fixture(params=["numpy", "flat", "ivf", "ivf for GPUs"])
 def index(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> VectorIndex:
-    """2,000 vectors, searched in each of the three ways."""
+    """2,000 vectors, searched in each of the four ways."""
+    import faiss
+
     monkeypatch.setattr(vector_index, "PLAIN_BELOW", 10_000 if request.param == "numpy" else 100)
-    monkeypatch.setattr(vector_index, "FLAT_BELOW", 500 if request.param == "ivf" else 10_000)
+    monkeypatch.setattr(vector_index, "FLAT_BELOW", 500 if request.param.startswith("ivf") else 10_000)
     vectors, scales = quantised(unit_vectors(2000))
-    written = write_faiss(vectors, scales, tmp_path / "dense.faiss")
+    with monkeypatch.context() as patch:
+        if request.param == "ivf for GPUs":  # written where there are some, searched where there are none
+            patch.setattr(faiss, "get_num_gpus", lambda: 1)
+        written = write_faiss(vectors, scales, tmp_path / "dense.faiss")
     assert written == (request.param != "numpy")
     return VectorIndex(vectors, scales, tmp_path / "dense.faiss" if written else None)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_blocks import generators
 
 from sparc_search.errors import IndexDamaged
 from sparc_search.records import Features
@@ -16,9 +17,10 @@ from sparc_search.stores.local import merging
 from sparc_search.stores.local import postings as module
 from sparc_search.stores.local.features import as_features, decode_features, encode_features
 from sparc_search.stores.local.highest import highest
-from sparc_search.stores.local.postings import Postings, hashed, query_of
+from sparc_search.stores.local.postings import Postings, Terms, hashed, query_of
 from sparc_search.stores.local.segment import Segment, Source, make_segment
 from sparc_search.stores.local.segment_files import open_segment, write_segment
+from sparc_search.stores.short_floats import shorten
 
 NAMES = st.sampled_from(["the", "of", "dome", "gold dome", "##ing", "rare"])
 VALUES = st.sampled_from([0.25, 0.5, 1.0, 1.5, 3.0, 200.0])
@@ -82,6 +84,25 @@ def test_compiled_sums_are_those_of_numpy_to_the_last_bit(corpus: list[Features]
         assert np.array_equal(postings.sums(terms, len(corpus)), by_compiled_code)
 
 
+@given(generators(), st.integers(1, 3_000), st.floats(0, 1), st.floats(0, 1))
+def test_looking_up_some_rows_gives_the_sums_of_all(
+    rng: np.random.Generator, count: int, density: float, share: float
+) -> None:
+    has = [np.flatnonzero(rng.random(count) < density * rng.random()).astype(np.uint32) for _ in range(5)]
+    has = [rows if len(rows) else np.zeros(1, np.uint32) for rows in has]  # a feature that none has is not there
+    ends = np.cumsum([len(rows) for rows in has])
+    values = shorten(rng.random(int(ends[-1]), np.float32))
+    tops, none = np.zeros(5, np.uint16), np.zeros(5, np.uint32)
+    postings = Postings(none.astype(np.uint64), none, np.append(0, ends), tops, np.concatenate(has), values)
+    terms = Terms(np.append(0, ends[:-1]), ends, rng.random(5), np.zeros(5))
+    rows = np.flatnonzero(rng.random(count) < share)
+    wanted = postings.sums(terms, count)[rows]
+    assert np.array_equal(postings.sums_of(terms, rows), wanted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "compiled", None)
+        assert np.array_equal(postings.sums_of(terms, rows), wanted)
+
+
 @pytest.mark.skipif(module.compiled is None, reason="no compiled code: install again where there is a C compiler")
 def test_a_row_that_is_not_there_is_a_clear_error() -> None:
     postings = segment_of([{"start": {"dome": 1.0}, "end": {}, "lex": {}}] * 3).postings
@@ -90,14 +111,14 @@ def test_a_row_that_is_not_there_is_a_clear_error() -> None:
         postings.sums(terms, 2)
 
 
-@pytest.mark.skipif(pruning.compiled is None, reason="no compiled code: install again where there is a C compiler")
-@given(st.lists(st.sampled_from([-1.0, 0.0, 0.25, 0.5, 1.0, 7.0]), max_size=60), st.integers(0, 70))
+@pytest.mark.skipif(module.compiled is None, reason="no compiled code: install again where there is a C compiler")
+@given(st.lists(st.sampled_from([-1.0, 0.0, 0.25, 0.5, 1.0, 7.0]), max_size=300), st.integers(0, 70))
 def test_the_kth_highest_above_zero(numbers: list[float], k: int) -> None:
     positive = sorted((number for number in numbers if number > 0), reverse=True)
     wanted = positive[k - 1] if 0 < k <= len(positive) else 0.0
     assert pruning.kth(np.array(numbers), k) == wanted
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pruning, "compiled", None)
+        patch.setattr(module, "compiled", None)
         assert pruning.kth(np.array(numbers), k) == wanted
 
 

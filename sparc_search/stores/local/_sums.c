@@ -11,7 +11,9 @@
 #error "postings are little-endian, and read as they are"
 #endif
 
-enum { ROWS, VALUES, BEGINS, ENDS, WEIGHTS, SUMS, BUFFERS };
+enum { ROWS, VALUES, BEGINS, ENDS, WEIGHTS, SUMS, WANTED, BUFFERS };
+
+enum { AT_ONCE = 64, LANES = 8 };
 
 /* See `short_floats`. */
 static double real(uint16_t bits)
@@ -24,6 +26,20 @@ static double real(uint16_t bits)
 
 static Py_ssize_t length(const Py_buffer *buffer, size_t item) { return buffer->len / (Py_ssize_t)item; }
 
+/* Terms, and what is wrong with them. */
+static const char *check(const Py_buffer *buffers)
+{
+    const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;
+    const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof(double));
+    const Py_ssize_t postings = length(&buffers[ROWS], sizeof(uint32_t));
+    if (length(&buffers[BEGINS], sizeof *begins) != terms || length(&buffers[ENDS], sizeof *ends) != terms
+        || length(&buffers[VALUES], sizeof(uint16_t)) != postings)
+        return "arrays of different lengths";
+    for (Py_ssize_t term = 0; term < terms; term++)
+        if (begins[term] < 0 || ends[term] > postings) return "postings that are not there";
+    return NULL;
+}
+
 static const char *add(const Py_buffer *buffers)
 {
     const uint32_t *rows = buffers[ROWS].buf;
@@ -31,16 +47,47 @@ static const char *add(const Py_buffer *buffers)
     const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;
     const double *weights = buffers[WEIGHTS].buf;
     double *sums = buffers[SUMS].buf;
-    const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof *weights), postings = length(&buffers[ROWS], sizeof *rows);
-    const Py_ssize_t count = length(&buffers[SUMS], sizeof *sums);
-    if (length(&buffers[BEGINS], sizeof *begins) != terms || length(&buffers[ENDS], sizeof *ends) != terms
-        || length(&buffers[VALUES], sizeof *values) != postings)
-        return "arrays of different lengths";
-    for (Py_ssize_t term = 0; term < terms; term++) {
-        if (begins[term] < 0 || ends[term] > postings) return "postings that are not there";
+    const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof *weights), count = length(&buffers[SUMS], sizeof *sums);
+    for (Py_ssize_t term = 0; term < terms; term++)
         for (int64_t i = begins[term]; i < ends[term]; i++) {
             if ((Py_ssize_t)rows[i] >= count) return "a row that is not there";
             sums[rows[i]] += weights[term] * real(values[i]);
+        }
+    return NULL;
+}
+
+/* The first place from `from` to `to` whose row is not below the wanted one. It is probably near: steps double. */
+static int64_t reach(const uint32_t *rows, int64_t from, int64_t to, uint32_t wanted)
+{
+    int64_t step = 1;
+    while (from + step < to && rows[from + step] < wanted) {
+        from += step;
+        step *= 2;
+    }
+    if (from + step < to) to = from + step;
+    while (from < to) {
+        int64_t middle = from + (to - from) / 2;
+        if (rows[middle] < wanted) from = middle + 1;
+        else to = middle;
+    }
+    return from;
+}
+
+static const char *look(const Py_buffer *buffers)
+{
+    const uint32_t *rows = buffers[ROWS].buf, *wanted = buffers[WANTED].buf;
+    const uint16_t *values = buffers[VALUES].buf;
+    const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;
+    const double *weights = buffers[WEIGHTS].buf;
+    double *sums = buffers[SUMS].buf;
+    const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof *weights), count = length(&buffers[SUMS], sizeof *sums);
+    if (length(&buffers[WANTED], sizeof *wanted) != count) return "arrays of different lengths";
+    for (Py_ssize_t term = 0; term < terms; term++) {
+        int64_t at = begins[term];
+        for (Py_ssize_t i = 0; i < count; i++) {
+            at = reach(rows, at, ends[term], wanted[i]);
+            if (at >= ends[term]) break;
+            if (rows[at] == wanted[i]) sums[i] += weights[term] * real(values[at]);
         }
     }
     return NULL;
@@ -50,23 +97,54 @@ PyDoc_STRVAR(add_up_doc,
 "add_up(rows, values, begins, ends, weights, sums)\n\n"
 "For each term t and each i from begins[t] to ends[t]: sums[rows[i]] += weights[t] * values[i].");
 
-static PyObject *add_up(PyObject *module, PyObject *arguments)
+PyDoc_STRVAR(look_up_doc,
+"look_up(rows, values, begins, ends, weights, sums, wanted)\n\n"
+"The same for some rows (`wanted`, uint32, ascending) only: sums[i] is that of row wanted[i].");
+
+static PyObject *sum_with(const char *(*sum)(const Py_buffer *), Py_buffer *buffers, int count)
 {
-    (void)module;
-    Py_buffer buffers[BUFFERS];
     const char *wrong;
-    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*w*", &buffers[ROWS], &buffers[VALUES], &buffers[BEGINS],
-                          &buffers[ENDS], &buffers[WEIGHTS], &buffers[SUMS]))
-        return NULL;
     Py_BEGIN_ALLOW_THREADS
-    wrong = add(buffers);
+    wrong = check(buffers);
+    if (!wrong) wrong = sum(buffers);
     Py_END_ALLOW_THREADS
-    for (int i = 0; i < BUFFERS; i++) PyBuffer_Release(&buffers[i]);
+    for (int i = 0; i < count; i++) PyBuffer_Release(&buffers[i]);
     if (wrong) {
         PyErr_SetString(PyExc_ValueError, wrong);
         return NULL;
     }
     Py_RETURN_NONE;
+}
+
+static PyObject *add_up(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer buffers[BUFFERS];
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*w*", &buffers[ROWS], &buffers[VALUES], &buffers[BEGINS],
+                          &buffers[ENDS], &buffers[WEIGHTS], &buffers[SUMS]))
+        return NULL;
+    return sum_with(add, buffers, WANTED);
+}
+
+static PyObject *look_up(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer buffers[BUFFERS];
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*w*y*", &buffers[ROWS], &buffers[VALUES], &buffers[BEGINS],
+                          &buffers[ENDS], &buffers[WEIGHTS], &buffers[SUMS], &buffers[WANTED]))
+        return NULL;
+    return sum_with(look, buffers, BUFFERS);
+}
+
+/* The highest of AT_ONCE numbers and zero, by lanes that a compiler can put side by side. */
+static double highest_of(const double *numbers)
+{
+    double lanes[LANES] = {0}, highest = 0;
+    for (int i = 0; i < AT_ONCE; i += LANES)
+        for (int lane = 0; lane < LANES; lane++)
+            lanes[lane] = numbers[i + lane] > lanes[lane] ? numbers[i + lane] : lanes[lane];
+    for (int lane = 0; lane < LANES; lane++) highest = lanes[lane] > highest ? lanes[lane] : highest;
+    return highest;
 }
 
 /* The k-th highest of the numbers above zero; zero if there are not so many. The heap has room for k. */
@@ -75,6 +153,7 @@ static double find_kth(const double *numbers, Py_ssize_t count, Py_ssize_t k, do
     Py_ssize_t held = 0;
     double lowest = 0; /* of the k highest so far; zero while they are fewer */
     for (Py_ssize_t i = 0; i < count; i++) {
+        while (i % AT_ONCE == 0 && i + AT_ONCE < count && highest_of(numbers + i) <= lowest) i += AT_ONCE;
         const double number = numbers[i];
         if (!(number > lowest)) continue;
         Py_ssize_t at;
@@ -120,6 +199,7 @@ static PyObject *kth_highest(PyObject *module, PyObject *arguments)
 
 static PyMethodDef functions[] = {
     {"add_up", add_up, METH_VARARGS, add_up_doc},
+    {"look_up", look_up, METH_VARARGS, look_up_doc},
     {"kth_highest", kth_highest, METH_VARARGS, kth_highest_doc},
     {NULL, NULL, 0, NULL},
 };

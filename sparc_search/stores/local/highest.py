@@ -8,26 +8,19 @@ the last bit as those of adding up everything, in the order of the query.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import postings as inverted
 from .postings import Postings, Query, Terms
 from .segment import Mask
 
-compiled: Callable[[NDArray[np.float64], int], float] | None = None
-with suppress(ImportError):
-    from ._sums import kth_highest
-
-    compiled = kth_highest
-
-COMMON: Final = 16
+COMMON: Final = 4
 """A feature is common if more than one row in so many has it."""
 
-WORTHWHILE: Final = 250_000
+WORTHWHILE: Final = 120_000
 """Postings of common features below which everything is just added up."""
 
 _FEW: Final = 8
@@ -54,8 +47,8 @@ def highest(postings: Postings, query: Query, k: int, count: int, mask: Mask | N
 
 def kth(sums: NDArray[np.float64], k: int) -> float:
     """The k-th highest of those above zero; zero if there are not so many."""
-    if compiled:
-        return compiled(sums, k)
+    if inverted.compiled:
+        return float(inverted.compiled.kth_highest(sums, k))
     positive = sums[sums > 0]
     return float(np.partition(positive, -k)[-k]) if 0 < k <= len(positive) else 0.0
 

@@ -7,11 +7,12 @@ one is less likely than one in 10^14. The arrays are the same in memory and in t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +24,11 @@ from ..derived_files import release
 from ..short_floats import unshorten
 from .features import FieldValues
 
-compiled: Callable[..., None] | None = None
+compiled: ModuleType | None = None
 with suppress(ImportError):  # without a C compiler at installation numpy gives the same sums
-    from ._sums import add_up
+    from . import _sums
 
-    compiled = add_up
+    compiled = _sums
 
 
 class Query(NamedTuple):
@@ -107,16 +108,17 @@ class Postings:
             weights *= unshorten(_joined([self.values[entries] for entries in terms.entries], np.uint16))
             return np.bincount(rows, weights, minlength=count).astype(np.float64, copy=False)
         total = np.zeros(count)
-        try:
-            compiled(self.rows, self.values, terms.begins, terms.ends, terms.weights, total)
-        except ValueError as error:
-            remedy = "`sparc-search index verify --repair` makes it again"
-            raise IndexDamaged(f"a file of the inverted index has {error}", remedy) from error
+        with _translated():
+            compiled.add_up(self.rows, self.values, terms.begins, terms.ends, terms.weights, total)
         return total
 
     def sums_of(self, terms: Terms, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The same for some rows only, looked up: less work if there are few of them and the postings are long."""
+        """The same for some rows (ascending), looked up: less work if they are few and the postings are long."""
         total, wanted = np.zeros(len(rows)), rows.astype(np.uint32)
+        if compiled:
+            with _translated():
+                compiled.look_up(self.rows, self.values, terms.begins, terms.ends, terms.weights, total, wanted)
+            return total
         for entries, weight in zip(terms.entries, terms.weights.tolist(), strict=True):
             own = self.rows[entries]
             places = np.minimum(own.searchsorted(wanted), len(own) - 1)
@@ -124,6 +126,15 @@ class Postings:
             values = unshorten(self.values[entries][places[found]])
             total[found] += np.multiply(values, weight, dtype=np.float64)
         return total
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        remedy = "`sparc-search index verify --repair` makes it again"
+        raise IndexDamaged(f"a file of the inverted index has {error}", remedy) from error
 
 
 _NOTHING = Terms(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
