@@ -36,11 +36,11 @@ from sparc_search.loaders.walk import roots
 from sparc_search.records import EncodedPassage, EncodedQuestion, Features, Passage
 from sparc_search.stores.local import LocalStore, open_store
 from tools.benchmark_page import table
+from tools.memory import memory
 
 MOST_SEEDS: Final = 2_000
 OPENINGS: Final = 7
 _EVERY: Final = 0.1
-_KINDS: Final = {"VmRSS": "resident", "RssAnon": "own", "RssFile": "mapped"}
 _WORD: Final = re.compile(r"\S+")
 
 
@@ -134,7 +134,7 @@ class Memory(threading.Thread):
 
     def __init__(self) -> None:
         super().__init__(name="memory", daemon=True)
-        self._seen: dict[str, list[int]] = {name: [] for name in _KINDS.values()}
+        self._seen: dict[str, list[int]] = {name: [] for name in memory()}
         self._done = threading.Event()
 
     def run(self) -> None:
@@ -144,18 +144,16 @@ class Memory(threading.Thread):
             self._look()
 
     def _look(self) -> None:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            name, _, value = line.partition(":")
-            if name in _KINDS:
-                self._seen[_KINDS[name]].append(int(value.split()[0]))
+        for name, size in memory().items():
+            self._seen[name].append(size)
 
     def figures(self) -> dict[str, float]:
         """Megabytes: the most there ever was, and what was typical in the second half."""
         self._done.set()
         self.join()
         figures = {"most resident, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
-        figures |= {f"most {name}, MB": max(seen) / 1e3 for name, seen in self._seen.items() if name != "resident"}
-        typical = {name: median(seen[len(seen) // 2 :]) / 1e3 for name, seen in self._seen.items()}
+        figures |= {f"most {name}, MB": max(seen) / 1e6 for name, seen in self._seen.items() if name != "resident"}
+        typical = {name: median(seen[len(seen) // 2 :]) / 1e6 for name, seen in self._seen.items()}
         return figures | {f"typically {name}, MB": value for name, value in typical.items()}
 
 

@@ -10,7 +10,6 @@ see how often each strategy finds the same best answer by candidate count. Last,
 from __future__ import annotations
 
 import argparse
-import resource
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +29,7 @@ from sparc_search.stores.local import LocalStore
 from sparc_search.stores.local.view import View
 from tools.benchmark_page import table, write_section
 from tools.brute_force import best_of_all, ranks
+from tools.memory import memory
 
 STAGES: Final = ("encode", "sparse", "dense", "fetch", "score")
 COUNTS: Final = (5, 10, 20, 30, 50, 100, 200)
@@ -39,18 +39,18 @@ COMMAND: Final = "python -m tools.bench_search INDEX QUESTIONS.json"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and write the section."""
     options = _parse(arguments)
-    before = _resident()
     questions = [cleaned(q.text) for q in read_questions(options.questions, sample=options.sample)]
     with Index.open(options.index) as index:
         store = index.store
         assert isinstance(store, LocalStore), "only a local index can be measured"
         index.ask(questions[0])  # what is loaded at the first question is no part of the second
-        opened = _resident() - before
+        opened = memory()
         with store.view() as view:
             passages = [one for ids in _chunks(view.matching({})) for one in view.fetch_passages(ids)]
             parts = [
                 _speed(index, passages, questions),
-                f"Memory: {opened / 1e6:,.0f} MB for the open index and model.",
+                f"Memory of the process after a question: {opened['own'] / 1e6:,.0f} MB of its own, and "
+                f"{opened['mapped'] / 1e6:,.0f} MB of mapped files, which the system can take back.",
             ]
             parts += [_exactness(index, view, questions[: options.exact]), _weight(view, store.describe())]
     settings = index.settings
@@ -149,11 +149,6 @@ def _weight(view: View, facts: Mapping[str, object]) -> str:
         (name, f"{size / 1e6:,.1f}", f"{size / words:.1f}") for name, size in {**parts, **whole, **together}.items()
     ]
     return table(("part", "MB", "bytes a word"), rows) + f"\n\n{words:,} words of source text."
-
-
-def _resident() -> float:
-    """Most bytes this process has had in memory."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _chunks(ids: Sequence[str], size: int = 500) -> list[Sequence[str]]:
