@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from . import postings as inverted
-from .postings import Postings, Query, Terms
+from .postings import Postings, Query, Terms, kth
 from .segment import Mask
 
 COMMON: Final = 4
@@ -43,14 +42,6 @@ def highest(postings: Postings, query: Query, k: int, count: int, mask: Mask | N
     least = kth(sums, k)
     found = (sums >= least if least > 0 else sums > 0).nonzero()[0]
     return found, sums[found]
-
-
-def kth(sums: NDArray[np.float64], k: int) -> float:
-    """The k-th highest of those above zero; zero if there are not so many."""
-    if inverted.compiled:
-        return float(inverted.compiled.kth_highest(sums, k))
-    positive = sums[sums > 0]
-    return float(np.partition(positive, -k)[-k]) if 0 < k <= len(positive) else 0.0
 
 
 def _allowed(sums: NDArray[np.float64], mask: Mask | None) -> NDArray[np.float64]:

@@ -7,12 +7,11 @@ one is less likely than one in 10^14. The arrays are the same in memory and in t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +23,20 @@ from ..derived_files import release
 from ..short_floats import unshorten
 from .features import FieldValues
 
-compiled: ModuleType | None = None
-with suppress(ImportError):  # without a C compiler at installation numpy gives the same sums
-    from . import _sums
 
-    compiled = _sums
+class Compiled(NamedTuple):
+    """What compiled code can do, see `_sums.pyi`."""
+
+    add_up: Callable[..., None]
+    look_up: Callable[..., None]
+    kth_highest: Callable[[NDArray[np.float64], int], float]
+
+
+compiled: Compiled | None = None
+with suppress(ImportError):  # without a C compiler at installation numpy gives the same sums
+    from ._sums import add_up, kth_highest, look_up
+
+    compiled = Compiled(add_up, look_up, kth_highest)
 
 
 class Query(NamedTuple):
@@ -138,6 +146,14 @@ def _translated() -> Iterator[None]:
 
 
 _NOTHING = Terms(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+
+
+def kth(sums: NDArray[np.float64], k: int) -> float:
+    """The k-th highest of those above zero; zero if there are not so many."""
+    if compiled:
+        return compiled.kth_highest(sums, k)
+    positive = sums[sums > 0]
+    return float(np.partition(positive, -k)[-k]) if 0 < k <= len(positive) else 0.0
 
 
 def hashed(query: Features) -> Query:
