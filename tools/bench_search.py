@@ -3,13 +3,15 @@
     python -m tools.bench_search INDEX QUESTIONS.json [--sample N] [--exact N]
 
 Asks N of the questions one by one and times every stage; after each, the same question goes to BM25 (bm25s) over the
-same passages, so that both had the same machine. Then every phrase of the index is scored for some of the questions, to
+same passages, so that both had the same machine. The files of the index are read once before, so that they are in the
+system's memory, and a few questions are asked when they are not. Then every phrase of the index is scored for some of the questions, to
 see how often each strategy finds the same best answer by candidate count. Last, what the index weighs, by part.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +34,8 @@ from tools.brute_force import best_of_all, ranks
 from tools.memory import memory
 
 STAGES: Final = ("encode", "sparse", "dense", "fetch", "score")
+COLD: Final = 50
+"""Questions asked when no file of the index is in memory."""
 COUNTS: Final = (5, 10, 20, 30, 50, 100, 200)
 COMMAND: Final = "python -m tools.bench_search INDEX QUESTIONS.json"
 
@@ -40,15 +44,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and write the section."""
     options = _parse(arguments)
     questions = [cleaned(q.text) for q in read_questions(options.questions, sample=options.sample)]
+    _forget(options.index)
     with Index.open(options.index) as index:
         store = index.store
         assert isinstance(store, LocalStore), "only a local index can be measured"
         index.ask(questions[0])  # what is loaded at the first question is no part of the second
         opened = memory()
+        cold = [_timed(index.ask, question) for question in questions[1 : COLD + 1]]
+        _read(options.index)
         with store.view() as view:
             passages = [one for ids in _chunks(view.matching({})) for one in view.fetch_passages(ids)]
             parts = [
                 _speed(index, passages, questions),
+                f"So it is when the files of the index are in the system's memory. When none of them was, the first "
+                f"{len(cold)} questions took {1000 * median(cold):.1f} ms (p50).",
                 f"Memory of the process after a question: {opened['own'] / 1e6:,.0f} MB of its own, and "
                 f"{opened['mapped'] / 1e6:,.0f} MB of mapped files, which the system can take back.",
             ]
@@ -101,10 +110,26 @@ def _speed(index: Index, passages: Sequence[Passage], questions: Sequence[str]) 
     )
 
 
-def _timed(call: Callable[[str, int], object], question: str, k: int) -> float:
+def _timed(call: Callable[..., object], *arguments: object) -> float:
     began = time.perf_counter()
-    call(question, k)
+    call(*arguments)
     return time.perf_counter() - began
+
+
+def _forget(folder: Path) -> None:
+    """Ask the system to keep no file of a folder in memory."""
+    os.sync()
+    for path in filter(Path.is_file, folder.rglob("*")):
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _read(folder: Path) -> None:
+    """Read every file of a folder once, so that the system has it in memory."""
+    for path in filter(Path.is_file, folder.rglob("*")):
+        with path.open("rb") as file:
+            while file.read(1 << 24):
+                pass
 
 
 # --- exactness -------------------------------------------------------------------------------------------------------
