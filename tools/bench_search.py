@@ -5,8 +5,8 @@
 Asks N of the questions one by one and times every stage; after each, the same question goes to BM25 (bm25s) over the
 same passages, so that both had the same machine. The files of the index are read once before, so that they are in the
 system's memory, and a few questions are asked when they are not. Then every phrase of the index is scored for some of
-the questions, to see how often each strategy finds the same best answer by candidate count. Last, what the index weighs,
-by part.
+the questions, to see how often each strategy finds the same best answer by candidate count. Last, what the index
+weighs, by part.
 """
 
 from __future__ import annotations
