@@ -136,8 +136,7 @@ def _scan_lists(faiss: Any, index: Any, query: Vectors, wanted: int, mask: Mask 
     """At most as many of the nearest as are wanted, from the lists around the question."""
     parameters = _parameters(faiss, index, mask)
     found: NDArray[np.int64] = index.search(query[None], min(wanted, index.ntotal), params=parameters)[1][0]
-    found = found[found >= 0]
-    return np.sort(found if mask is None else found[mask[found]])  # older versions of FAISS overlook a selector here
+    return np.sort(found[found >= 0])
 
 
 def _holds_8_bits(faiss: Any, index: Any) -> bool:
