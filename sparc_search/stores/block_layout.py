@@ -50,13 +50,14 @@ MATRIX: Final = np.dtype([("scale", "<f8"), ("entries", "<u4"), ("filled", "<u2"
 CHECKED_FROM: Final = 8
 """The checksum covers everything from here on."""
 
-_FIELDS: Final = dict(HEAD.fields or {})
+FIELDS: Final = dict(HEAD.fields or {})
+"""Of each part of a head its type, and where it stands."""
 _KIND_BYTES: Final = np.array(
     [
-        _FIELDS[name][1] + byte
-        for name in _FIELDS
+        FIELDS[name][1] + byte
+        for name in FIELDS
         if name.endswith(("_bytes", "_bits", "_matrices")) or name in ("dense", "span", "pooled")
-        for byte in range(_FIELDS[name][0].itemsize)
+        for byte in range(FIELDS[name][0].itemsize)
     ]
 )
 """Bytes of a head that say how the columns are to be read."""

@@ -9,7 +9,6 @@ a reader takes the columns it needs without unpacking the rest.
 from __future__ import annotations
 
 import itertools
-import struct
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from ..records import PhraseBlock, Phrases, SparseColumns
 from .block_layout import (
     CHECKED_FROM,
+    FIELDS,
     HEAD,
     MAGIC,
     MATRIX,
@@ -34,7 +34,7 @@ from .offsets import pack_offsets, unpack_offsets
 from .packing import fits_halves, halves, nibbles_at, pack_halves, pack_nibbles, pack_places, places_of
 from .short_floats import shorten, unshorten
 
-_TOKENS_AND_KIND = struct.Struct("<8xH13xB")
+_TOKENS_AT, _KIND_AT = FIELDS["tokens"][1], FIELDS["offset_kind"][1]
 """Of a head, what the offsets are read by: numpy takes longer to look at a record."""
 
 Array = NDArray[Any]
@@ -240,7 +240,7 @@ def read_offsets(data: bytes, head: Any, ends: NDArray[np.int64]) -> NDArray[np.
 
 def read_last_column(data: bytes) -> NDArray[np.int32]:
     """The offsets of the tokens of a whole block; they are what it ends with."""
-    tokens, kind = _TOKENS_AND_KIND.unpack_from(data)
+    tokens, kind = int.from_bytes(data[_TOKENS_AT : _TOKENS_AT + 2], "little"), data[_KIND_AT]
     size = tokens * int(OFFSET_BYTES[min(kind, 3)])
     return unpack_offsets(kind, np.frombuffer(data, np.uint8, size, len(data) - size))
 
