@@ -61,8 +61,8 @@ def serve(
 
     token = _token(settings)
     host = settings.host
-    index = Index.open(settings=settings)
-    try:
+    with Index(settings) as index:
+        index.prepare()
         limits = Limits(running=workers, waiting=waiting)
         app = create_app(index, limits=limits, token=token, host=host, allowed_hosts=allow_host, with_metrics=metrics)
         with serving.bound(host, settings.port) as listening:
@@ -72,8 +72,6 @@ def serve(
                 click.launch(address)
             serving.serve(app, listening)
         note("Stopped.")
-    finally:
-        index.close()
 
 
 def _token(settings: Settings) -> str:

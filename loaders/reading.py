@@ -12,6 +12,7 @@ from io import BufferedReader, FileIO
 from typing import IO, BinaryIO, Final
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.interfaces import EncodedDocument
 from sparc_search.records import Document
 
 from .compressed import decompressed
@@ -30,6 +31,8 @@ class Read:
 
     document: Document
     root: Root
+    encoded: EncodedDocument | None = None
+    """The same with its passages, if it comes from an index and need not be encoded."""
 
 
 class Reading:

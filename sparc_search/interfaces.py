@@ -54,6 +54,14 @@ class Preparable(Protocol):
         """Load it now."""
 
 
+@runtime_checkable
+class Batching(Protocol):
+    """An encoder that cuts what it is given into batches; `ingest --batch-tokens` says how large."""
+
+    def in_batches_of(self, tokens: int) -> Encoder:
+        """The same encoder with batches of at most so many word pieces, padding included."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A passage that a first stage proposes."""

@@ -24,12 +24,13 @@ LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("plugins",),
     ("model", "stores", "servers", "search scoring"),
     ("search",),
+    ("loaders",),
+    ("opening",),
     ("index",),
     ("inspection",),
     ("evaluation",),
     ("training",),
     ("web",),
-    ("loaders",),
     ("cli",),
 )
 # The scorer knows nothing of who proposed a passage: within `search` it is a room of its own, below the rest.

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..index import Index
 from ..interfaces import Browsable, Described, FeatureCatalogue, FeatureCount, Sized
+from ..loaders import history
 from ..records import SIDES, TITLE, PhraseBlock
-from . import ingests, weights
+from . import weights
 from .feature import FIELDS
 from .histogram import Histogram, histogram
 
@@ -78,8 +79,8 @@ def index_view(index: Index, *, sample: int = 200, frequent: int = 20, bins: int
         },
         model=index.encoder.fingerprint,
         card=dict(getattr(index.encoder, "card", {})),
-        ingests=tuple(ingests.ingests(location)),
-        rejects=tuple(ingests.rejects(location)),
+        ingests=tuple(history.ingests(location)),
+        rejects=tuple(history.rejects(location)),
     )
 
 

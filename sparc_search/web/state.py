@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from sparc_search import inspection
 from sparc_search.index import Index
-from sparc_search.inspection import ingests
+from sparc_search.loaders import history
 
 from .limits import Gate, Limits
 
@@ -38,7 +38,7 @@ class State:
             if view is None or view.snapshot != snapshot:
                 view = self._overview = inspection.index_view(self.index)
         location = getattr(self.index.store, "location", self.index.settings.index)
-        runs, rejected = tuple(ingests.ingests(location)), tuple(ingests.rejects(location))
+        runs, rejected = tuple(history.ingests(location)), tuple(history.rejects(location))
         return replace(view, ingests=runs, rejects=rejected)  # a run that adds nothing leaves its line too
 
 

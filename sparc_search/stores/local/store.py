@@ -18,6 +18,7 @@ from ..reading import Reading
 from . import database, layout, rows
 from .browsing import Browsing
 from .describe import describe
+from .older import OlderStore
 from .points import reach
 from .recovery import check_before_reading, damaged_segments
 from .verify import verify
@@ -32,7 +33,10 @@ def open_store(location: Path, encoder: str, *, writable: bool) -> LocalStore:
     """
     location = Path(location)
     if not writable:
-        return LocalStore(location, layout.current(location), encoder, writable=False)
+        folder = layout.current(location)
+        if not encoder and database.is_older(folder):
+            return OlderStore(location, folder)  # type: ignore[return-value]
+        return LocalStore(location, folder, encoder, writable=False)
     held = layout.lock(location)
     try:
         if not layout.exists(location):
@@ -42,6 +46,28 @@ def open_store(location: Path, encoder: str, *, writable: bool) -> LocalStore:
     except BaseException:
         held.release()
         raise
+
+
+@contextmanager
+def rebuild(location: Path, encoder: str) -> Iterator[LocalStore]:
+    """The index to come, beside whatever is there. It takes its place when the context ends without an error."""
+    held = layout.lock(location)  # nobody writes to the old one meanwhile: it would be lost
+    try:
+        folder = layout.next_folder(location)
+        if _encoder_of(folder) != encoder:
+            with database.translated(folder):
+                layout.clear(folder)
+                database.create(folder, encoder)
+        with LocalStore(location, folder, encoder, writable=True) as new:
+            yield new
+        reach("rebuilt beside")
+        layout.switch(location, folder)
+        reach("switched")
+    finally:
+        held.release()
+
+
+open_store.rebuild = rebuild  # type: ignore[attr-defined]
 
 
 def _create(location: Path, encoder: str) -> None:
