@@ -6,7 +6,8 @@
         index.ingest("~/notes")
         print(index.ask("Who signed the lease?").best)
 
-`Index` is the whole library; docs/python.md shows it on one page. Importing the package loads nothing heavy: each name below is loaded when it is first used.
+`Index` is the whole library; docs/python.md shows it on one page. Importing the package loads nothing heavy: each name
+below is loaded when it is first used.
 """
 
 from __future__ import annotations
