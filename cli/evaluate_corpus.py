@@ -13,8 +13,8 @@ from sparc_search.settings import Settings
 from .terminal import note
 
 if TYPE_CHECKING:
+    from sparc_search.encoder import Encoder
     from sparc_search.evaluation.nested import Text
-    from sparc_search.interfaces import Encoder
     from sparc_search.loaders.outcomes import Summary
 
 

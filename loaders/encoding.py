@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sparc_search.interfaces import Batching, EncodedDocument, Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.records import Document, EncodedPassage, Passage
+from sparc_search.stored import EncodedDocument
 
 from .passages import cut_and_count
 from .walk import Root
@@ -63,7 +64,7 @@ class Encoding:
     """
 
     def __init__(self, encoder: Encoder | None, batch_tokens: int, stopping: Callable[[], bool], dry_run: bool) -> None:
-        self._given = encoder.in_batches_of(batch_tokens) if isinstance(encoder, Batching) else encoder
+        self._given = encoder.in_batches_of(batch_tokens) if encoder else None
         self._batch_tokens, self._stopping, self._dry_run = batch_tokens, stopping, dry_run
         self._succeeded, self._failures = False, 0
         self.seconds = {"cut": 0.0, "encode": 0.0}

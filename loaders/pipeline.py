@@ -1,11 +1,11 @@
 """read -> check -> cut -> encode -> store, all at the same time, with bounded memory.
 
     reader threads   open files and make documents; wait when enough is under way
-    caller's thread  asks the store what is unchanged, writes what is encoded, hands out events
+    caller's thread  asks the index what is unchanged, writes what is encoded, hands out events
     cutter thread    cuts documents into passages
     encoder thread   encodes; never waits as long as there is work
 
-Only the caller's thread talks to the store. Documents that are handed over need no reader threads: the caller's thread
+Only the caller's thread talks to the engine. Documents that are handed over need no reader threads: the caller's thread
 takes them too, so that whatever makes them (a cursor of a database, say) stays in the thread it knows.
 
 Queues need no bounds of their own: a budget of characters is taken when a document is read and given back when it is
@@ -21,9 +21,11 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
+from sparc_search.encoder import Encoder
+from sparc_search.engine import Engine
 from sparc_search.errors import UsageError
-from sparc_search.interfaces import Encoder, Refusal, Store
 from sparc_search.records import Document
+from sparc_search.stored import Refusal
 
 from .accounts import Accounts
 from .budget import Budget
@@ -69,16 +71,16 @@ _TICK: Final = 0.5
 
 
 def ingest(
-    plan: Plan, encoder: Encoder | None, store: Store | None, stop: threading.Event | None = None
+    plan: Plan, encoder: Encoder | None, engine: Engine | None, stop: threading.Event | None = None
 ) -> Generator[Event, None, None]:
     """Run the plan: outcomes and progress while it runs, the summary last.
 
-    Setting `stop` finishes what is in flight and ends with a summary that says so. Without a store (only in a dry run)
-    every document is new. Without an encoder all documents must be encoded already.
+    Setting `stop` finishes what is in flight and ends with a summary that says so. Without an engine (in a dry
+    run only) every document is new. Without an encoder all documents must be encoded already.
     """
-    if store is None and not plan.dry_run:
-        raise UsageError("nowhere to write", "open a store, or make it a dry run")
-    target = Target(store)
+    if engine is None and not plan.dry_run:
+        raise UsageError("nowhere to write", "open an engine, or make it a dry run")
+    target = Target(engine)
     if plan.sync:
         target.require_sources()
     run = _Run(plan, encoder, target, stop or threading.Event())

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 
-from sparc_search.interfaces import Encoder, Store
+from sparc_search.encoder import Encoder
+from sparc_search.engine import Engine
 
 from .outcomes import Event, Outcome, Report, Summary
 from .pipeline import ingest
@@ -21,14 +22,14 @@ Listener = Callable[[Event], None]
 def run(
     plan: Plan,
     encoder: Encoder | None,
-    store: Store | None,
+    engine: Engine | None,
     on_event: Listener | None = None,
     stop: threading.Event | None = None,
 ) -> Summary:
     """Run a plan; its summary."""
     tell = on_event or (lambda event: None)
     tell(plan)
-    with closing(ingest(plan, encoder, store, stop)) as events:
+    with closing(ingest(plan, encoder, engine, stop)) as events:
         for event in events:
             tell(event)
     assert isinstance(event, Summary)
@@ -38,16 +39,16 @@ def run(
 def run_files(
     plan: Plan,
     encoder: Encoder,
-    store: Store | None,
+    engine: Engine | None,
     rejects: RejectFile,
     on_event: Listener | None = None,
     stop: threading.Event | None = None,
 ) -> Summary:
     """Run a plan that reads files, and write down what was rejected; a dry run writes nothing."""
     if plan.dry_run:
-        return run(plan, encoder, store, on_event, stop)
+        return run(plan, encoder, engine, on_event, stop)
     try:
-        summary = run(plan, encoder, store, _also(rejects.add, on_event), stop)
+        summary = run(plan, encoder, engine, _also(rejects.add, on_event), stop)
     except BaseException:
         rejects.abandon()
         raise
@@ -57,10 +58,10 @@ def run_files(
     return replace(summary, rejects_file=rejects.finish())
 
 
-def run_documents(plan: Plan, encoder: Encoder | None, store: Store, on_event: Listener | None = None) -> Report:
+def run_documents(plan: Plan, encoder: Encoder | None, engine: Engine, on_event: Listener | None = None) -> Report:
     """Run a plan of documents that were handed over; what became of them."""
     rejects: list[Outcome] = []
-    summary = run(plan, encoder, store, _also(rejects.append, on_event))
+    summary = run(plan, encoder, engine, _also(rejects.append, on_event))
     return Report(
         indexed=summary.indexed,
         unchanged=summary.unchanged,

@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,29 +30,21 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO, Unpack
 
+from .encoder import Encoder
+from .engine import Admin, Engine, View, supports
 from .errors import IndexFailure, IndexMismatch, IndexNotFound, NotThere, UsageError
-from .interfaces import EncodedDocument, Encoder, Listing, Preparable, Problem, Store
-from .opening import (
-    Part,
-    able_to,
-    open_dense,
-    open_encoder,
-    open_store,
-    rebuild,
-    store_opener,
-)
+from .opening import derived_vectors, open_encoder, open_engine, rebuild_engine
 from .records import STRATEGIES, Document, Passage, Reply, Strategy
 from .search import confidence
 from .search.coordinator import Coordinator, SearchOptions
 from .settings import Settings, load
+from .stored import CheckReport, EncodedDocument, Listing, Problem
 
 if TYPE_CHECKING:  # to ask a question none of this is needed
     from .loaders.given import Given
     from .loaders.outcomes import Report, Summary
     from .loaders.planning import FileOptions
     from .loaders.running import Listener
-
-__all__ = ["Index", "Sizes", "Verification", "cleaned", "open_encoder", "open_store", "store_opener"]
 
 BATCH: Final = 16
 """Questions that are encoded and searched together."""
@@ -105,8 +97,8 @@ class Index:
             self.encoder = encoder
         self._opened = ExitStack()
         self._opened_for = ""
-        """Fingerprint of the model that `store` must be of; empty if any will do."""
-        self._writer: Store | None = None
+        """Fingerprint of the model that `engine` must be of; empty if any will do."""
+        self._writer: Engine | None = None
         self._writing_lock = threading.RLock()
 
     @classmethod
@@ -129,7 +121,7 @@ class Index:
         """
         index = cls(_settings(path, settings, overrides), encoder)
         try:
-            _ = index.store if encoder is None else index._coordinator
+            _ = index.engine if encoder is None else index._coordinator
         except BaseException:
             index.close()
             raise
@@ -263,8 +255,8 @@ class Index:
         from .loaders.running import run_documents
 
         encoder = self.encoder
-        with self._writing(encoder.fingerprint) as store:
-            return run_documents(Plan(documents=given(documents)), encoder, store, on_event)
+        with self._writing(encoder.fingerprint) as engine:
+            return run_documents(Plan(documents=given(documents)), encoder, engine, on_event)
 
     def ingest(
         self,
@@ -304,8 +296,8 @@ class Index:
         place = Path(rejects) if rejects else rejects_path(self.settings.index)
         retry = place if retry_rejects else None
         plan = plan_files(paths, sync=sync, rebuild=rebuild, dry_run=dry_run, retry=retry, **options)
-        with self._filling(dry_run=dry_run, rebuild=rebuild) as (store, keep):
-            summary = run_files(plan, self.encoder, store, RejectFile(place), on_event, stop)
+        with self._filling(dry_run=dry_run, rebuild=rebuild) as (engine, keep):
+            summary = run_files(plan, self.encoder, engine, RejectFile(place), on_event, stop)
             if not dry_run:
                 note_ingest(self.settings.index, summary, [str(path) for path in paths])
             keep(not summary.stopped and not summary.found_nothing)
@@ -317,10 +309,10 @@ class Index:
         >>> index.delete(["eiger", "nothing"])
         1
         """
-        with self._writing() as store:
-            count = store.delete([ids] if isinstance(ids, str) else ids)
+        with self._writing() as engine:
+            count = engine.writer().delete([ids] if isinstance(ids, str) else ids)
             if purge:
-                able_to(store, Part.COMPACT, "be purged", self.settings).compact()
+                engine.admin().compact()
         return count
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -339,10 +331,8 @@ class Index:
         >>> dict(index.document("eiger").metadata)
         {'height': '3967'}
         """
-        if id in self.store.content_hashes([id]):
-            for document in self.documents():
-                if document.id == id:
-                    return document
+        for encoded in self._documents([id]):
+            return encoded.document
         raise NotThere(f"there is no document {id!r} in the index", "`Index.documents` lists all")
 
     def passages(self, document_id: str = "") -> Iterator[Passage]:
@@ -351,11 +341,12 @@ class Index:
         >>> [passage.text for passage in index.passages("baltic")]
         ['The Baltic Sea has a mean depth of 55 metres.']
         """
-        store, offset, more = able_to(self.store, Part.BROWSE, "list its passages", self.settings), 0, True
-        while more:
-            page = store.list_passages(Listing(document_id=document_id, offset=offset, size=200))
-            yield from page.passages
-            offset, more = offset + len(page.passages), page.more
+        offset, more = 0, True
+        with self.engine.view() as view:
+            while more:
+                page = view.list_passages(Listing(document_id=document_id, offset=offset, size=200))
+                yield from page.passages
+                offset, more = offset + len(page.passages), page.more
 
     def stats(self) -> dict[str, Any]:
         """What the index holds and how much room it takes.
@@ -364,7 +355,7 @@ class Index:
         >>> facts["documents"], facts["passages"]
         (2, 2)
         """
-        return dict(able_to(self.store, Part.DESCRIBE, "describe itself", self.settings).describe())
+        return dict(self.engine.admin().describe())
 
     # --- moving ------------------------------------------------------------------------------------------------------
 
@@ -379,8 +370,8 @@ class Index:
         from .stores.exchange import Header, export_lines
 
         if encoded:  # an older format is listed without blocks, so the format must be today's
-            open_store(self.settings, self._made_with, writable=False).close()
-        lines = export_lines(self._documents(), Header(self._made_with, encoded))
+            open_engine(self.settings, self.engine.encoder).close()
+        lines = export_lines(self._documents(), Header(self.engine.encoder, encoded))
         if isinstance(target, str | Path):
             write_lines(Path(target).expanduser(), lines)
         else:
@@ -401,12 +392,12 @@ class Index:
         from .loaders.plan import Plan
         from .loaders.running import run_documents
 
-        is_file = isinstance(source, str | Path)
-        with closing(lines_from(Path(source).expanduser()) if is_file else _generated(source)) as lines:
+        named = isinstance(source, str | Path)
+        with closing(lines_from(Path(source).expanduser()) if named else _generated(source)) as lines:
             header, documents = read_export(lines)
             encoder = None if header.encoded else self.encoder
-            with self._writing(encoder.fingerprint if encoder else header.encoder) as store:
-                return run_documents(Plan(documents=documents), encoder, store, on_event)
+            with self._writing(encoder.fingerprint if encoder else header.encoder) as engine:
+                return run_documents(Plan(documents=documents), encoder, engine, on_event)
 
     def reencode(self, model: str | Path | None = None, *, on_event: Listener | None = None) -> Report:
         """Encode all documents anew, from their stored texts, with another model.
@@ -420,7 +411,7 @@ class Index:
         """
         settings = self.settings if model is None else _changed(self.settings, {"model": str(model)})
         encoder = self.encoder if model is None else open_encoder(settings)
-        if self._made_with == encoder.fingerprint:
+        if self.engine.encoder == encoder.fingerprint:
             raise IndexFailure(f"the index at {settings.index} is of this model already", "name another with --model")
         return self._encode_anew(settings, encoder, on_event)
 
@@ -433,7 +424,7 @@ class Index:
         True
         """
         try:
-            open_store(self.settings, self.encoder.fingerprint, writable=False).close()
+            open_engine(self.settings, self.encoder.fingerprint).close()
         except IndexMismatch:
             return self._encode_anew(self.settings, self.encoder, on_event)
         return None
@@ -445,7 +436,7 @@ class Index:
         from .loaders.walk import Root
 
         moving = (Read(encoded.document, Root("index")) for encoded in self._documents())
-        old = self.store
+        old = self.engine
         with self._rebuilding(encoder.fingerprint) as new:
             report = run_documents(Plan(documents=moving), encoder, new, on_event)
             if report.rejects:
@@ -470,32 +461,49 @@ class Index:
         True
         """
         if not repair:
-            return self._verified(self.store, sample, repair=False)
-        with self._writing() as store:
-            verification = self._verified(store, sample, repair=True)
+            return self._verified(self.engine, sample, repair=False)
+        with self._writing() as engine:
+            verification = self._verified(engine, sample, repair=True)
         self._forget()
         return verification
 
-    def _verified(self, store: Store, sample: int, *, repair: bool) -> Verification:
-        admin = able_to(store, Part.VERIFY, "check itself", self.settings)
-        report = admin.verify()
-        repaired = admin.repair(report) if repair else []
-        report = admin.verify() if repaired else report
+    def _verified(self, engine: Engine, sample: int, *, repair: bool) -> Verification:
+        report = self._checked(engine)
+        repaired = self._repaired(engine, report) if repair else ()
+        report = self._checked(engine) if repaired else report
         if report.problems or not sample:
-            return Verification(report.counts, report.problems, tuple(repaired))
-        problems, not_sampled = self._sampled(store, sample)
-        return Verification(report.counts, problems, tuple(repaired), not_sampled)
+            return Verification(report.counts, report.problems, repaired)
+        problems, not_sampled = self._sampled(engine, sample)
+        return Verification(report.counts, problems, repaired, not_sampled)
 
-    def _sampled(self, store: Any, count: int) -> tuple[tuple[Problem, ...], str]:
+    def _checked(self, engine: Engine) -> CheckReport:
+        """What is wrong with the index, and with what was derived from it on this machine."""
+        report = engine.admin().verify()
+        with closing(derived_vectors(self.settings, engine)) as vectors:
+            return CheckReport(report.counts, (*report.problems, *vectors.verify()))
+
+    def _repaired(self, engine: Engine, report: CheckReport) -> tuple[str, ...]:
+        from .stores.derived import VECTORS
+
+        own = tuple(problem for problem in report.problems if problem.derived != VECTORS)
+        names = engine.admin().repair(CheckReport(report.counts, own))
+        if len(own) < len(report.problems):
+            with closing(derived_vectors(self.settings, engine)) as vectors:
+                vectors.repair()
+            names.append(VECTORS)
+        return tuple(names)
+
+    def _sampled(self, engine: Engine, count: int) -> tuple[tuple[Problem, ...], str]:
         """Passages, evenly spread, that the model does not encode as they are stored; or why none was looked at."""
         from .stores.sample import compare
 
-        made_with, encoder = store.encoder, self.encoder
-        if made_with != encoder.fingerprint:
-            return (), f"the index was made with the model {made_with}, this is {encoder.fingerprint}"
-        ids = sorted(store.matching({}))
-        chosen = sorted({ids[number * len(ids) // count] for number in range(count)} if ids else [])
-        return tuple(compare(store.fetch(chosen), encoder)), ""
+        with engine.view() as view:
+            if not supports(view, View.sample) and not supports(view, View.matching):
+                return (), ""
+            encoder = self.encoder
+            if engine.encoder != encoder.fingerprint:
+                return (), f"the index was made with the model {engine.encoder}, this is {encoder.fingerprint}"
+            return tuple(compare(view.fetch(view.sample(count)).passages, encoder)), ""
 
     def compact(self) -> Sizes:
         """Put the pieces of the index together and give back the room of what was deleted; bytes before and after.
@@ -504,21 +512,21 @@ class Index:
         >>> sizes.after <= sizes.before
         True
         """
-        with self._writing() as store:
-            admin = able_to(store, Part.COMPACT, "be compacted", self.settings)
-            before = _size(store)
+        with self._writing() as engine:
+            admin = engine.admin()
+            before = _size(admin)
             admin.compact()
-            return Sizes(before, _size(store))
+            return Sizes(before, _size(admin))
 
     def rollback(self) -> str:
         """Serve the version before the last rebuild again; its name. Only a cluster keeps one.
 
         >>> index.rollback()  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        sparc_search.errors.UsageError: the store 'local' cannot go back to a version before (...)
+        sparc_search.errors.Unsupported: this engine cannot go back to a version before (...)
         """
-        with self._writing() as store:
-            version: str = able_to(store, Part.ROLLBACK, "go back to a version before", self.settings).rollback()
+        with self._writing() as engine:
+            version = engine.admin().rollback()
         self._forget()
         return version
 
@@ -543,61 +551,54 @@ class Index:
         return open_encoder(self.settings)
 
     @cached_property
-    def store(self) -> Store:
-        """What is read from."""
-        return self._open_reader(self._opened_for)
+    def engine(self) -> Engine:
+        """What is read from (see `sparc_search.engine`)."""
+        return self._open_reader("")
 
     @cached_property
     def _coordinator(self) -> Coordinator:
         """Who answers: needs the index to be of this model."""
         encoder = self.encoder
-        if self._opened_for != encoder.fingerprint:
-            self.store = self._open_reader(encoder.fingerprint)
-        if isinstance(encoder, Preparable):
-            encoder.prepare()
-        dense = open_dense(self.store, self.settings)
-        if dense:
-            self._opened.callback(dense.close)
-        return Coordinator(self.store, dense, confidence.from_card(getattr(encoder, "card", {})))
+        self._must_be_of(encoder)
+        encoder.prepare()
+        vectors = derived_vectors(self.settings, self.engine)
+        self._opened.callback(vectors.close)
+        return Coordinator(self.engine, vectors, confidence.from_card(encoder.card))
 
-    def _open_reader(self, encoder: str) -> Store:
-        store = open_store(self.settings, encoder, writable=False)
-        self._opened.callback(store.close)  # and not before: other threads may be reading
+    def _must_be_of(self, encoder: Encoder) -> None:
+        if self._opened_for != encoder.fingerprint:
+            self.engine = self._open_reader(encoder.fingerprint)
+
+    def _open_reader(self, encoder: str) -> Engine:
+        engine = open_engine(self.settings, encoder)
+        self._opened.callback(engine.close)  # and not before: other threads may be reading
         self._opened_for = encoder
-        return store
+        return engine
 
     def _forget(self) -> None:
         """Open anew what is read from next: the index has been replaced."""
         self._opened_for = ""
-        for name in ("store", "_coordinator"):
+        for name in ("engine", "_coordinator"):
             self.__dict__.pop(name, None)
 
-    @property
-    def _made_with(self) -> str:
-        """Fingerprint of the model that made the index."""
-        store: Any = self.store
-        return str(store.encoder)
-
-    def _documents(self) -> Iterator[EncodedDocument]:
-        documents: Iterator[EncodedDocument] = able_to(
-            self.store, Part.DOCUMENTS, "list its documents", self.settings
-        ).documents()
-        return documents
+    def _documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
+        with self.engine.view() as view:
+            yield from view.documents(ids)
 
     def _is_there(self) -> bool:
         try:
-            return bool(self.store)
+            return bool(self.engine)
         except IndexNotFound:
             return False
 
     @contextmanager
-    def _writing(self, encoder: str = "") -> Iterator[Store]:
-        """The store to write to, made if there is none; for a model, if it must be of one."""
+    def _writing(self, encoder: str = "") -> Iterator[Engine]:
+        """The index, open for writing, made if there is none; for a model, if it must be of one."""
         with self._writing_lock:
             if self._writer is None:
-                self._writer = open_store(self.settings, encoder, writable=True)
-            elif encoder not in ("", getattr(self._writer, "encoder", encoder)):
-                open_store(self.settings, encoder, writable=False).close()  # says what is wrong
+                self._writer = open_engine(self.settings, encoder, writable=True)
+            elif encoder not in ("", self._writer.encoder):
+                open_engine(self.settings, encoder).close()  # says what is wrong
             yield self._writer
 
     def _stop_writing(self) -> None:
@@ -607,35 +608,34 @@ class Index:
                 writer.close()
 
     @contextmanager
-    def _rebuilding(self, encoder: str) -> Iterator[Store]:
+    def _rebuilding(self, encoder: str) -> Iterator[Engine]:
         """The index to come; it takes the place of this one when the context ends without an error."""
         with self._writing_lock:
             self._stop_writing()
-            with rebuild(self.settings, encoder) as new:
+            with rebuild_engine(self.settings, encoder) as new:
                 yield new
             self._forget()
 
     @contextmanager
-    def _filling(self, *, dry_run: bool, rebuild: bool) -> Iterator[tuple[Store | None, Callable[[bool], None]]]:
+    def _filling(self, *, dry_run: bool, rebuild: bool) -> Iterator[tuple[Engine | None, Callable[[bool], None]]]:
         """Where an ingest writes to, and whom to tell whether a rebuild is to be kept."""
         fingerprint = self.encoder.fingerprint
         if dry_run:
             yield self._for_dry_run(), lambda wanted: None
         elif rebuild:
             try:
-                with self._rebuilding(fingerprint) as store:
-                    yield store, _leave_unless
+                with self._rebuilding(fingerprint) as engine:
+                    yield engine, _leave_unless
             except _Left:
                 pass
         else:
-            with self._writing(fingerprint) as store:
-                yield store, lambda wanted: None
+            with self._writing(fingerprint) as engine:
+                yield engine, lambda wanted: None
 
-    def _for_dry_run(self) -> Store | None:
+    def _for_dry_run(self) -> Engine | None:
         try:
-            if self._opened_for != self.encoder.fingerprint:
-                self.store = self._open_reader(self.encoder.fingerprint)
-            return self.store
+            self._must_be_of(self.encoder)
+            return self.engine
         except IndexNotFound:
             return None
 
@@ -676,19 +676,22 @@ def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
     return replace(settings, **{name: getattr(checked, name) for name in values})
 
 
-def _generated(lines: Iterable[str]) -> Any:
+def _generated(lines: Iterable[str]) -> Generator[str, None, None]:
     yield from lines
 
 
-def _size(store: object) -> int:
-    size = getattr(store, "size_in_bytes", None)
-    return int(size()) if size else 0
+def _size(admin: Admin) -> int:
+    return admin.size_in_bytes() if supports(admin, Admin.size_in_bytes) else 0
 
 
-def _delete_others(new: Any, old: Any) -> None:
+def _delete_others(new: Engine, old: Engine) -> None:
     """Delete what an attempt that was stopped has brought over and the old index has no more."""
-    ids = [id for id, _ in new.documents_from("")]
-    for begin in range(0, len(ids), 500):
-        some: Sequence[str] = ids[begin : begin + 500]
-        kept = old.content_hashes(some)
-        new.delete([id for id in some if id not in kept])
+    with new.view() as view, old.view() as before:
+        ids = [id for id, _ in view.documents_from("")] if supports(view, View.documents_from) else []
+        gone = [id for some in _chunks(ids) for id in set(some) - before.content_hashes(some).keys()]
+    if gone:
+        new.writer().delete(gone)
+
+
+def _chunks(ids: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
+    return (ids[begin : begin + size] for begin in range(0, len(ids), size))

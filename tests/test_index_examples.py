@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sparc_search import Index, index
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.settings import Settings
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "python.md"
@@ -57,5 +57,5 @@ def test_examples(example: doctest.DocTest, prepared: dict[str, object]) -> None
 def test_every_method_has_an_example() -> None:
     methods = {f"sparc_search.index.Index.{name}" for name in vars(Index) if not name.startswith("_")}
     shown = {example.name for example in EXAMPLES}
-    attributes = {f"sparc_search.index.Index.{name}" for name in ("encoder", "store", "close")}
+    attributes = {f"sparc_search.index.Index.{name}" for name in ("encoder", "engine", "close")}
     assert methods - shown == attributes

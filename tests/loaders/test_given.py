@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from small_corpus import encode_all
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import IndexFailure
-from sparc_search.interfaces import Encoder
 from sparc_search.loaders.given import given
 from sparc_search.loaders.outcomes import Outcome, Summary
 from sparc_search.loaders.pipeline import ingest

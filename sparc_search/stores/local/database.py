@@ -107,7 +107,7 @@ def connect(folder: Path, *, writable: bool, mapped: bool = True, older: bool = 
             raise
     if found > FORMAT or (found < FORMAT and not older):
         connection.close()
-        raise _other_format(folder, found)
+        raise other_format(folder, found)
     return connection
 
 
@@ -145,7 +145,8 @@ def is_older(folder: Path) -> bool:
         return format_of(connection) < FORMAT
 
 
-def _other_format(folder: Path, found: int) -> IndexMismatch:
+def other_format(folder: Path, found: int) -> IndexMismatch:
+    """The error for a database of another format."""
     if found > FORMAT:
         return IndexMismatch(
             f"the index at {folder.parent} has format {found}, this version knows {FORMAT}",
