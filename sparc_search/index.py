@@ -132,7 +132,8 @@ class Index:
 
 def open_encoder(settings: Settings) -> Encoder:
     """The encoder that the settings name."""
-    opened: Any = plugins.load("encoders", settings.encoder)(settings.model, threads=settings.threads)
+    opener = _configured("encoders", settings.encoder, settings)
+    opened: Any = opener(settings.model, threads=settings.threads)
     assert isinstance(opened, Encoder)
     return opened
 
@@ -144,10 +145,14 @@ def open_store(settings: Settings, encoder: str, *, writable: bool) -> Store:
 
 def store_opener(settings: Settings) -> StoreOpener:
     """What opens the store that the settings name."""
-    opener = plugins.load("stores", settings.engine)
-    if isinstance(opener, Configurable):
-        return opener.with_settings({value.key: value.value for value in settings.values()})
+    opener: StoreOpener = _configured("stores", settings.engine, settings)
     return opener
+
+
+def _configured(group: plugins.Group, name: str, settings: Settings) -> Any:
+    """A plugin with the values of the settings it declares."""
+    opener: Any = plugins.load(group, name)
+    return opener.with_settings(settings.of_plugin(group, name)) if isinstance(opener, Configurable) else opener
 
 
 def _open_dense(store: Store, location: Path, settings: Settings) -> DenseStore | None:
@@ -159,7 +164,8 @@ def _open_dense(store: Store, location: Path, settings: Settings) -> DenseStore 
         raise UsageError(
             f"the store {settings.engine!r} gives no vectors to a dense store", "set `strategy` to `sparse`"
         )
-    opened = plugins.load("dense_stores", settings.dense_store)(location / "dense", store, writable=False)
+    opener = _configured("dense_stores", settings.dense_store, settings)
+    opened = opener(location / "dense", store, writable=False)
     assert isinstance(opened, DenseStore)
     return opened
 

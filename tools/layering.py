@@ -19,9 +19,10 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 # Lowest first. Rooms on one line do not import each other.
 LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("records", "errors"),
-    ("block_batch", "phrase_query"),
-    ("mappings", "settings", "ngrams", "interfaces"),
+    ("block_batch", "phrase_query", "setting", "trust"),
+    ("mappings", "ngrams", "interfaces"),
     ("plugins",),
+    ("settings",),
     ("model", "stores", "servers", "search scoring"),
     ("search",),
     ("index",),

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from sparc_search import plugins
-from sparc_search.settings import PREFIX, SPECS, flag_name
+from sparc_search.settings import all_declared
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
 from ...errors import IndexNotFound
 from ...settings import load
+from ..opensearch_settings import SETTINGS
 from . import lifecycle
 from .access import access_of
 from .bulk import Limits
@@ -27,6 +29,7 @@ class Opener:
     A writable store is made if there is none. An empty `encoder` opens whatever is there.
     """
 
+    settings: ClassVar = SETTINGS
     values: Mapping[str, object] | None = None
     limits: Limits = field(default_factory=Limits)
 
@@ -70,7 +73,7 @@ class Opener:
     def _options(self) -> Options:
         values = self.values
         if values is None:
-            values = {value.key: value.value for value in load().values()}
+            values = load().of_plugin("stores", "opensearch")
         shape = Shape(int(str(values["shards"])), bool(values["features_in_source"]))
         names = names_of(str(values["index_name"]))
         return Options(access_of(values), names, shape, self.limits, str(values["dense_store"]))
