@@ -13,6 +13,7 @@ from sparc_search.trust import digest
 from .options import common_of, json_option
 from .terminal import note, print_table, result_json, styled
 
+
 @click.group()
 def config() -> None:
     """Show the settings and where they come from."""
@@ -46,10 +47,10 @@ def show(context: click.Context, as_json: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path), default=Path())
 @json_option
 def trust(folder: Path, as_json: bool) -> None:
-    """Let the file of a folder (the current one) decide about addresses, secrets, paths and plugins.
+    """Let a folder's file decide about addresses, secrets, paths and plugins.
 
-    Read its `sparc-search.toml` first: it says where your questions, texts and passwords go, and which code runs. What
-    it decides is printed. A file that changes afterwards must be trusted again.
+    FOLDER is the current one if none is named. Read its `sparc-search.toml` first: it says where your questions, texts
+    and passwords go, and which code runs. What it decides is printed. A file that changes must be trusted again.
     """
     sources = read(folder=folder)
     if not sources.folder.digest:
@@ -68,7 +69,10 @@ def trust(folder: Path, as_json: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path), default=Path())
 @click.pass_context
 def untrust(context: click.Context, folder: Path) -> None:
-    """Trust a folder (the current one) no longer."""
+    """Trust a folder no longer.
+
+    FOLDER is the current one if none is named.
+    """
     trusted = common_of(context).sources.trusted()
     if not trusted.knows(folder):
         raise UsageError(f"{folder.resolve()} is not trusted", "`sparc-search config trusted` lists what is")
@@ -81,7 +85,9 @@ def untrust(context: click.Context, folder: Path) -> None:
 @click.pass_context
 def trusted(context: click.Context, as_json: bool) -> None:
     """List the folders that are trusted, and what has become of their files since."""
-    states = {folder: _state(Path(folder), hash) for folder, hash in common_of(context).sources.trusted().folders.items()}
+    states = {
+        folder: _state(Path(folder), hash) for folder, hash in common_of(context).sources.trusted().folders.items()
+    }
     if as_json:
         result_json(states)
         return

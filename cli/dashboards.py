@@ -66,7 +66,9 @@ def import_(settings: Settings, url: str, overwrite: bool, as_json: bool) -> int
     from sparc_search.inspection.dashboards import as_ndjson, saved_objects
     from sparc_search.inspection.dashboards_import import import_objects
 
-    done = import_objects(_access(settings, url), as_ndjson(saved_objects(_server(settings)["index_name"])), overwrite=overwrite)
+    done = import_objects(
+        _access(settings, url), as_ndjson(saved_objects(_server(settings)["index_name"])), overwrite=overwrite
+    )
     if as_json:
         result_json(done)
     else:

@@ -46,9 +46,7 @@ class Settings:
     encoder: str = _setting("onnx", "Encoder that turns text into vectors and weights (a plugin).")
     model: str = _setting("default", "Model folder, or `default` for the one in the package.", path=True)
     dense_store: str = _setting("faiss", "Store of passage vectors (a plugin).")
-    strategy: str = _setting(
-        "hybrid", "Who proposes passages.", choices=("hybrid", "sparse", "dense"), harmless=True
-    )
+    strategy: str = _setting("hybrid", "Who proposes passages.", choices=("hybrid", "sparse", "dense"), harmless=True)
     top_k: int = _setting(5, "Answers to return.", least=1, harmless=True)
     sparse_candidates: int = _setting(20, "Passages proposed by sparse search.", least=1, harmless=True)
     dense_candidates: int = _setting(20, "Passages proposed by dense search.", least=1, harmless=True)
@@ -214,7 +212,8 @@ class Sources:
 
 def user_config_folder() -> Path:
     """The folder of the user's own `sparc-search.toml`."""
-    if sys.platform == "linux":  # what platformdirs does there, without its import
+    system: str = sys.platform
+    if system == "linux":  # what platformdirs does there, without its import
         base = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
         return Path(base, "sparc-search")
     import platformdirs
