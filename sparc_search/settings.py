@@ -18,12 +18,14 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from . import plugins
 from .errors import ConfigError
 from .setting import MASK, PREFIX, Setting
-from .trust import Trusted, digest
+
+if TYPE_CHECKING:
+    from .plugins import Group
+    from .trust import Trusted
 
 FILE_NAME: Final = "sparc-search.toml"
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -69,9 +71,11 @@ class Settings:
     """What was given for settings of plugins; `of_plugin` adds the defaults."""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    def of_plugin(self, group: plugins.Group, name: str) -> dict[str, Any]:
+    def of_plugin(self, group: Group, name: str) -> dict[str, Any]:
         """The settings that a plugin declares, each with its value: what was given, or its default."""
-        own = plugins.settings_of(group, name)
+        from .plugins import settings_of
+
+        own = settings_of(group, name)
         if own:
             known = (*_declarations(installed=False), *((f"{group} {name}", setting) for setting in own))
             _agreed(known, {setting.name for setting in own})
@@ -103,8 +107,7 @@ class Settings:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """One setting as it is shown."""
 
     setting: Setting
@@ -187,6 +190,8 @@ class Sources:
 
     def trusted(self) -> Trusted:
         """The folders that the user trusts."""
+        from .trust import Trusted
+
         return Trusted.read(self.user_folder)
 
     def _is_free(self, given: _Given) -> bool:
@@ -256,6 +261,8 @@ class _File:
             raise ConfigError(f"cannot read {path}: {error.strerror}", "make the file readable or remove it") from error
         import tomllib
 
+        from .trust import digest
+
         try:
             table = tomllib.loads(content.decode("utf-8"))
         except ValueError as error:  # not UTF-8, or not TOML
@@ -312,7 +319,9 @@ def find(key: str, source: str = "program", spell: Callable[[str], str] = str) -
 def _declarations(*, installed: bool) -> Iterator[tuple[str, Setting]]:
     """Who declares what: the core, the built-in plugins, and if asked for, those of other distributions."""
     yield from (("sparc-search", setting) for setting in CORE.values())
-    yield from plugins.declarations(installed=installed)
+    from .plugins import declarations
+
+    yield from declarations(installed=installed)
 
 
 def _agreed(declared: Iterable[tuple[str, Setting]], only: Container[str] | None = None) -> dict[str, Setting]:

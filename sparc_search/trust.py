@@ -6,8 +6,6 @@ a file that has changed must be trusted again. SECURITY.md says what is refused 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +18,8 @@ LIST_NAME: Final = "trusted.json"
 
 def digest(content: bytes) -> str:
     """The hash of a file's content."""
+    import hashlib
+
     return hashlib.sha256(content).hexdigest()
 
 
@@ -33,6 +33,8 @@ class Trusted:
     @classmethod
     def read(cls, user_folder: Path) -> Trusted:
         """The list of a user; empty if there is none."""
+        import json
+
         path = user_folder / LIST_NAME
         try:
             folders = json.loads(path.read_text(encoding="utf-8"))["folders"]
@@ -59,6 +61,8 @@ class Trusted:
         return self._write({known: hash for known, hash in self.folders.items() if known != _real(folder)})
 
     def _write(self, folders: dict[str, str]) -> Trusted:
+        import json
+
         part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
