@@ -409,7 +409,7 @@ class Index:
         Traceback (most recent call last):
         sparc_search.errors.IndexFailure: the index at notes is of this model already (name another with --model)
         """
-        settings = self.settings if model is None else _changed(self.settings, {"model": str(model)})
+        settings = self.settings if model is None else self.settings.changed(model=str(model))
         encoder = self.encoder if model is None else open_encoder(settings)
         if self.engine.encoder == encoder.fingerprint:
             raise IndexFailure(f"the index at {settings.index} is of this model already", "name another with --model")
@@ -666,14 +666,7 @@ def _strategy(name: str) -> Strategy:
 
 def _settings(path: str | Path | None, settings: Settings | None, overrides: Mapping[str, Any]) -> Settings:
     location = {} if path is None else {"index": Path(path).expanduser()}
-    return _changed(settings or load(), {**overrides, **location})
-
-
-def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """The settings with other values, each checked; an unknown name is answered with the known ones."""
-    nowhere = Path("/dev/null")
-    checked = load(values, environ={}, folder=nowhere, user_folder=nowhere)
-    return replace(settings, **{name: getattr(checked, name) for name in values})
+    return (settings or load()).changed(**{**overrides, **location})
 
 
 def _generated(lines: Iterable[str]) -> Generator[str, None, None]:

@@ -37,7 +37,7 @@ def derived_vectors(settings: Settings, engine: Engine) -> DerivedVectors:
 
 def place_of(settings: Settings) -> Place:
     """Where the index is that the settings name."""
-    return Place(settings.index, {value.key: value.value for value in settings.values()})
+    return Place(settings.index, settings.of_plugin("stores", settings.engine))
 
 
 def _engine(settings: Settings) -> type[Engine]:
