@@ -266,6 +266,7 @@ def _encode_question(text: str) -> EncodedQuestion:
         start_ngrams=ngrams,
         end_ngrams=ngrams,
         lex_terms=tuple(LexTerm(number, feature_name([piece]), lex[number, piece]) for number, piece in sorted(lex)),
+        longest_answer=20,
     )
 
 
