@@ -319,6 +319,9 @@ class DenseStore(Protocol):
 class Inspectable(Protocol):
     """An encoder that can be looked into; `inspect` does."""
 
+    ngrams: tuple[int, ...]
+    """The sizes of the n-grams it weighs."""
+
     def piece(self, token_id: int) -> str:
         """The word piece of a token id."""
 

@@ -28,6 +28,11 @@ def inspectable(index: Index) -> Inspectable:
     raise UsageError(f"the encoder {index.settings.encoder!r} cannot be looked into", "use one that can (--encoder)")
 
 
+def ngram_sizes(index: Index) -> tuple[int, ...]:
+    """The sizes of the n-grams that the model weighs; none if it cannot be looked into."""
+    return index.encoder.ngrams if isinstance(index.encoder, Inspectable) else ()
+
+
 def browsable(index: Index) -> Browsable:
     """The store, if it can be leafed through."""
     if isinstance(index.store, Browsable):

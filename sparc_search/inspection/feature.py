@@ -16,9 +16,6 @@ from . import asking
 from .summaries import PassageFacts, facts, snippet
 
 FIELDS = ("start", "end", "lex")
-LONGEST = 2
-"""Word pieces of the longest n-gram."""
-
 _MOST = 10_000
 """Values looked at where a store has no statistics of its own."""
 
@@ -144,8 +141,9 @@ def _top(
 def _related(index: Index, asked: str, name: str) -> tuple[str, ...]:
     pieces = parse_feature(name)
     found = []
-    if len(pieces) > LONGEST:  # no n-gram is so long: offer those it is made of
-        found += [feature_name(pieces[at : at + LONGEST]) for at in range(len(pieces) - 1)]
+    longest = max(asking.ngram_sizes(index), default=1)
+    if len(pieces) > longest > 1:  # no n-gram is so long: offer those it is made of
+        found += [feature_name(pieces[at : at + longest]) for at in range(len(pieces) - longest + 1)]
     if len(pieces) > 1:
         found += [feature_name([piece]) for piece in pieces]
     if isinstance(index.store, FeatureCatalogue):
