@@ -20,10 +20,11 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("records", "errors"),
     ("block_batch", "phrase_query", "squad"),
-    ("mappings", "settings", "ngrams", "interfaces"),
+    ("stored",),
+    ("mappings", "settings", "ngrams", "engine", "encoder", "reader", "dense_store"),
     ("plugins",),
     ("model", "stores", "servers", "search scoring"),
-    ("search",),
+    ("search", "opening"),
     ("index",),
     ("inspection",),
     ("evaluation",),

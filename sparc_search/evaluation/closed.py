@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..interfaces import Encoder
+from ..encoder import Encoder
 from ..records import EncodedQuestion, Passage, PhraseBlock
 from ..search.scorer import score_spans
 from ..squad import SquadParagraph, SquadQuestion, answerable, read_paragraphs

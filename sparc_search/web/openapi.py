@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sparc_search import inspection
-from sparc_search.interfaces import DocumentFacts
+from sparc_search.stored import DocumentFacts
 
 from .api import ReplyView
 from .limits import Limits

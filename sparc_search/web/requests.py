@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from starlette.datastructures import QueryParams
 
-from sparc_search.inspection.feature import FIELDS
-from sparc_search.interfaces import Listing
-from sparc_search.records import SIDES, STRATEGIES, Side, Strategy
+from sparc_search.records import FIELDS, SIDES, STRATEGIES, Side, Strategy
+from sparc_search.stored import Listing
 
 from .limits import Limits
 from .parameters import (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import ReaderError
 from sparc_search.evaluation.closed import (
     VARIANTS,
@@ -16,7 +17,6 @@ from sparc_search.evaluation.closed import (
     read_answerable,
     summarise,
 )
-from sparc_search.interfaces import Encoder
 from sparc_search.squad import SquadParagraph
 
 TEXT = "Ada built the bridge in 1874. Bob built the tower in 1917."

@@ -12,7 +12,7 @@ from tiny_model import tiny_model
 from sparc_search.cli.inspect_passage import show_passage
 from sparc_search.errors import UsageError
 from sparc_search.index import Index
-from sparc_search.inspection import feature_view, ngram_sizes, passage_view, question_view
+from sparc_search.inspection import feature_view, passage_view, question_view
 from sparc_search.model.encoder_torch import open_encoder
 from sparc_search.model.encoding import NetworkEncoder
 from sparc_search.settings import Settings
@@ -35,7 +35,7 @@ def trigrams(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 
 def test_the_views_show_every_size(trigrams: Index) -> None:
-    assert ngram_sizes(trigrams) == (1, 3)
+    assert trigrams.encoder.ngrams == (1, 3)
     view = passage_view(trigrams, "d/0", phrase="museum")
     assert view.sizes == (1, 3)
     assert view.selection is not None
