@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 # Lowest first. Rooms on one line do not import each other.
 LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("records", "errors"),
-    ("block_batch", "phrase_query", "setting", "trust"),
+    ("block_batch", "phrase_query", "setting", "squad", "trust"),
     ("stored",),
     ("mappings", "ngrams", "engine", "encoder", "reader", "dense_store"),
     ("plugins",),

@@ -13,6 +13,7 @@ from sparc_search.index import Index
 from sparc_search.loaders import history
 
 from .limits import Gate, Limits
+from .requests import ApiParameters
 
 if TYPE_CHECKING:
     from .metrics import Metrics
@@ -27,8 +28,12 @@ class State:
     gate: Gate
     token: str = ""
     metrics: Metrics | None = None
+    parameters: ApiParameters = field(init=False)
     _overview: inspection.IndexView | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.parameters = ApiParameters(self.limits, self.index.encoder.ngrams)
 
     def overview(self) -> inspection.IndexView:
         """The index as a whole; looked at again when it has changed."""
