@@ -12,6 +12,7 @@ from sparc_search import inspection
 from sparc_search.index import Index
 from sparc_search.inspection import ingests
 
+from .brake import Brake
 from .limits import Gate, Limits
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ class State:
     index: Index
     limits: Limits
     gate: Gate
-    token: str = ""
+    token: str
+    brake: Brake
     metrics: Metrics | None = None
     _overview: inspection.IndexView | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
