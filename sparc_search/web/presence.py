@@ -33,7 +33,7 @@ async def has_gone() -> bool:
         with CancelScope() as now:
             now.cancel()  # what is not there already is not waited for
             message = await receive()
-    return message["type"] == "http.disconnect"
+    return bool(message["type"] == "http.disconnect")
 
 
 def gone() -> Problem:
