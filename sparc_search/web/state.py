@@ -12,6 +12,7 @@ from sparc_search import inspection
 from sparc_search.index import Index
 from sparc_search.loaders import history
 
+from .brake import Brake
 from .limits import Gate, Limits
 from .requests import ApiParameters
 
@@ -26,7 +27,8 @@ class State:
     index: Index
     limits: Limits
     gate: Gate
-    token: str = ""
+    token: str
+    brake: Brake
     metrics: Metrics | None = None
     parameters: ApiParameters = field(init=False)
     _overview: inspection.IndexView | None = None
