@@ -10,7 +10,7 @@ A built-in plugin is found without a look at the metadata of all that is install
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
@@ -20,7 +20,10 @@ from .errors import PluginError, SparcSearchError
 from .setting import Setting
 
 if TYPE_CHECKING:  # the contracts import numpy
-    from .interfaces import DenseStoreOpener, EncoderOpener, Reader, StoreOpener
+    from .dense_store import DenseStore
+    from .encoder import EncoderOpener
+    from .engine import Engine
+    from .reader import Reader
 
 Group = Literal["readers", "encoders", "stores", "dense_stores"]
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
@@ -45,11 +48,11 @@ BUILT_IN: Final[Mapping[Group, Mapping[str, str]]] = {
         "torch": "sparc_search.model.encoder_torch:open_encoder",
     },
     "stores": {
-        "local": "sparc_search.stores.local:open_store",
-        "opensearch": "sparc_search.stores.opensearch:open_store",
+        "local": "sparc_search.stores.local:LocalEngine",
+        "opensearch": "sparc_search.stores.opensearch:OpenSearchEngine",
     },
     "dense_stores": {
-        "faiss": "sparc_search.stores.dense:open_dense_store",
+        "faiss": "sparc_search.stores.dense:FaissStore",
     },
 }
 # What built-in plugins have as `settings`, where it can be read without loading them.
@@ -75,11 +78,11 @@ class Plugin:
 @overload
 def load(group: Literal["readers"], name: str) -> Reader: ...
 @overload
-def load(group: Literal["stores"], name: str) -> StoreOpener: ...
+def load(group: Literal["stores"], name: str) -> type[Engine]: ...
 @overload
 def load(group: Literal["encoders"], name: str) -> EncoderOpener: ...
 @overload
-def load(group: Literal["dense_stores"], name: str) -> DenseStoreOpener: ...
+def load(group: Literal["dense_stores"], name: str) -> type[DenseStore]: ...
 def load(group: Group, name: str) -> Any:
     """The plugin `name` of a group; an unknown name is answered with the known ones."""
     return _load(_entry(group, name))
@@ -173,9 +176,8 @@ def _load(entry: _Entry) -> Any:
             f"plugin {entry.name!r} of {entry.origin} does not load: {type(error).__name__}: {error}",
             f"reinstall or uninstall the distribution {entry.distribution!r}",
         ) from error
-    reads = entry.group == "readers"
-    wanted = "an object with `suffixes` and `read`" if reads else "something to call"
-    if not (hasattr(plugin, "suffixes") and hasattr(plugin, "read") if reads else callable(plugin)):
+    fits, wanted = _CHECKS[entry.group]
+    if not fits(plugin):
         raise PluginError(f"plugin {entry.name!r} of {entry.origin} is not {wanted}", "see docs/plugins.md")
     return plugin
 
@@ -187,6 +189,33 @@ def _declared(entry: _Entry) -> tuple[Setting, ...]:
             f"`settings` of plugin {entry.name!r} of {entry.origin} is not a tuple of `Setting`", "see docs/plugins.md"
         )
     return found
+
+
+def _is_reader(plugin: object) -> bool:
+    from .reader import Reader
+
+    return isinstance(plugin, Reader)
+
+
+def _is_engine(plugin: object) -> bool:
+    from .engine import Engine
+
+    return isinstance(plugin, type) and issubclass(plugin, Engine)
+
+
+def _is_dense_store(plugin: object) -> bool:
+    from .dense_store import DenseStore
+
+    return isinstance(plugin, type) and issubclass(plugin, DenseStore)
+
+
+_CHECKS: Final[Mapping[Group, tuple[Callable[[object], bool], str]]] = {
+    "readers": (_is_reader, "an instance of sparc_search.reader.Reader"),
+    "encoders": (callable, "something to call"),
+    "stores": (_is_engine, "a subclass of sparc_search.engine.Engine"),
+    "dense_stores": (_is_dense_store, "a subclass of sparc_search.dense_store.DenseStore"),
+}
+"""What the plugins of a group must be, and how that is said."""
 
 
 def _resolve(target: str) -> Any:

@@ -10,8 +10,9 @@ import pytest
 from distributions import install
 
 from sparc_search import plugins
+from sparc_search.encoder import Encoder
 from sparc_search.errors import PluginError
-from sparc_search.interfaces import Encoder, Reader
+from sparc_search.reader import Reader
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from ..setting import Setting
-from ..settings import CORE
 
 SETTINGS: Final = (
     Setting(
@@ -31,5 +30,4 @@ SETTINGS: Final = (
         "Keep features readable in `_source` on the server; without, the index is smaller.",
         harmless=True,
     ),
-    CORE["dense_store"],
 )
