@@ -53,7 +53,7 @@ Where = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an index is: a folder on this machine, and the values of the settings that the engine declares."""
+    """Where an index is: a folder on this machine, and the values of the settings that its engine declares."""
 
     location: Path
     values: Mapping[str, object] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Engine(ABC):
     """One index, opened. Safe to use from several threads; use it as a context, or close it."""
 
     settings: ClassVar[tuple[Setting, ...]] = ()
-    """The settings that it declares: they come to it as `Place.values`."""
+    """The settings it declares; `Place.values` holds what the user gave for them, or their defaults."""
 
     encoder: str
     """Fingerprint of the encoder that the index was made with."""
@@ -193,8 +193,8 @@ class View(ABC):
 
     # --- what may be there: documents ------------------------------------------------------------------------------
 
-    def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
-        """Every document as it was added, by id, or those of these ids; `index export` and `index reencode` do."""
+    def documents(self) -> Iterator[EncodedDocument]:
+        """Every document as it was added, by id; `index export` and `index reencode` read them."""
         raise _cannot("list its documents")
 
     def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:

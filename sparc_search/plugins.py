@@ -10,7 +10,7 @@ A built-in plugin is found without a look at the metadata of all that is install
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
@@ -58,14 +58,6 @@ BUILT_IN: Final[Mapping[Group, Mapping[str, str]]] = {
 # What built-in plugins have as `settings`, where it can be read without loading them.
 BUILT_IN_SETTINGS: Final[Mapping[tuple[Group, str], str]] = {
     ("stores", "opensearch"): "sparc_search.stores.opensearch_settings:SETTINGS",
-}
-
-
-# What the plugins of a group must be: a class of a contract to inherit from, or an instance of one.
-_CONTRACTS: Final[Mapping[Group, tuple[str, str]]] = {
-    "readers": ("an instance", "sparc_search.reader:Reader"),
-    "stores": ("a subclass", "sparc_search.engine:Engine"),
-    "dense_stores": ("a subclass", "sparc_search.dense_store:DenseStore"),
 }
 
 
@@ -184,23 +176,10 @@ def _load(entry: _Entry) -> Any:
             f"plugin {entry.name!r} of {entry.origin} does not load: {type(error).__name__}: {error}",
             f"reinstall or uninstall the distribution {entry.distribution!r}",
         ) from error
-    if wanted := _unlike_its_contract(entry.group, plugin):
+    fits, wanted = _CHECKS[entry.group]
+    if not fits(plugin):
         raise PluginError(f"plugin {entry.name!r} of {entry.origin} is not {wanted}", "see docs/plugins.md")
     return plugin
-
-
-def _unlike_its_contract(group: Group, plugin: object) -> str:
-    """What a plugin should be and is not; empty if all is well."""
-    if group not in _CONTRACTS:
-        return "" if callable(plugin) else "something to call"
-    how, target = _CONTRACTS[group]
-    contract = _resolve(target)
-    fits = isinstance(plugin, contract) if how == "an instance" else _is_subclass(plugin, contract)
-    return "" if fits else f"{how} of {target.replace(':', '.')}"
-
-
-def _is_subclass(plugin: object, contract: type) -> bool:
-    return isinstance(plugin, type) and issubclass(plugin, contract)
 
 
 def _declared(entry: _Entry) -> tuple[Setting, ...]:
@@ -210,6 +189,33 @@ def _declared(entry: _Entry) -> tuple[Setting, ...]:
             f"`settings` of plugin {entry.name!r} of {entry.origin} is not a tuple of `Setting`", "see docs/plugins.md"
         )
     return found
+
+
+def _is_reader(plugin: object) -> bool:
+    from .reader import Reader
+
+    return isinstance(plugin, Reader)
+
+
+def _is_engine(plugin: object) -> bool:
+    from .engine import Engine
+
+    return isinstance(plugin, type) and issubclass(plugin, Engine)
+
+
+def _is_dense_store(plugin: object) -> bool:
+    from .dense_store import DenseStore
+
+    return isinstance(plugin, type) and issubclass(plugin, DenseStore)
+
+
+_CHECKS: Final[Mapping[Group, tuple[Callable[[object], bool], str]]] = {
+    "readers": (_is_reader, "an instance of sparc_search.reader.Reader"),
+    "encoders": (callable, "something to call"),
+    "stores": (_is_engine, "a subclass of sparc_search.engine.Engine"),
+    "dense_stores": (_is_dense_store, "a subclass of sparc_search.dense_store.DenseStore"),
+}
+"""What the plugins of a group must be, and how that is said."""
 
 
 def _resolve(target: str) -> Any:

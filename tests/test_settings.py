@@ -176,7 +176,6 @@ def test_settings_of_a_plugin_come_from_the_same_places(folders: Folders) -> Non
     assert (values["allow_http"], values["user"]) == (True, "")
     assert values["password_file"] == str(folders.user / "secrets/word")
     assert found.sources["url"] == "flag --url"
-    assert values["dense_store"] == found.dense_store  # of the core, and declared alike
     assert found.of_plugin("stores", "local") == {}
 
 

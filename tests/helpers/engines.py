@@ -124,8 +124,10 @@ class Engine:
     def _values(self, name: str) -> dict[str, Any]:
         own: dict[str, Any] = {"index": self.folder / name}
         if self.url:
-            return own | {"engine": "opensearch", "url": self.url, "index_name": f"{self.prefix}-{name}"}
-        return own | {"engine": self.name, **ENGINES[self.name]}
+            own |= {"engine": "opensearch", "url": self.url, "index_name": f"{self.prefix}-{name}"}
+        else:
+            own |= {"engine": self.name, **ENGINES[self.name]}
+        return own
 
     def open(self, encoder: str = "toy-1", *, writable: bool = True, name: str = "index", **more: Any) -> Store:
         """Open (or make) an index."""

@@ -30,6 +30,7 @@ class OpenSearchEngine(Engine):
     """Passages in OpenSearch or Elasticsearch; vectors beside, on this machine."""
 
     settings = SETTINGS
+
     limits: ClassVar[Limits] = Limits()
     """How much is sent at once, and how patiently."""
 
