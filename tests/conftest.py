@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,8 @@ from sparc_search.interfaces import Encoder
 
 HERE = Path(__file__).parent
 
-# tests/helpers/servers.py: real search servers, started when a test asks for one; engines.py: stores on them
-pytest_plugins = ["servers", "engines"]
+# of tests/helpers: real search servers, started when a test asks for one; stores on them; `sparc-search` itself
+pytest_plugins = ["servers", "engines", "command_line"]
 
 
 @pytest.fixture(scope="session")
@@ -51,25 +50,6 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-config"))
-
-
-RunCli = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def run_cli(toy_plugin: Path, tmp_path: Path) -> RunCli:
-    """Run `sparc-search` in a fresh interpreter: `run_cli("ask", "…", input="", cwd=…, env={…})`."""
-
-    def run(
-        *arguments: str | Path, input: str = "", cwd: Path = tmp_path, env: dict[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PYTHONPATH": str(toy_plugin), **(env or {})}
-        command = [sys.executable, "-m", "sparc_search.cli.main", *map(str, arguments)]
-        return subprocess.run(
-            command, input=input, capture_output=True, text=True, cwd=cwd, env=environment, timeout=300, check=False
-        )
-
-    return run
 
 
 def pytest_configure() -> None:
