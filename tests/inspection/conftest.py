@@ -6,16 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from small_corpus import DOCUMENTS, encode_all
 
 from sparc_search.index import Index
 from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.settings import Settings
 from sparc_search.stores.local import open_store
-
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
 
 Make = Callable[..., Index]
 
