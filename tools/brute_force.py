@@ -54,7 +54,7 @@ def ranks(
     lex_weight: float,
     k: int,
 ) -> list[tuple[int, int]]:
-    """For each question where the sparse and the dense retriever propose the best phrase's passage, from 0; k if not."""
+    """For each question, at which place each retriever proposes the best phrase's passage, from 0; k if it does not."""
     lex = weights(view, questions)
     sparse_hits = sparse_first.propose(view, questions, lex, lex_weight, k, {})
     dense_hits = dense_first.propose(view, dense, questions, k, {})
