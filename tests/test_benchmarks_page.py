@@ -38,3 +38,10 @@ def test_every_raw_file_says_how_it_was_made() -> None:
         text = path.read_text(encoding="utf-8")
         assert re.search(r"^`[^`]+` · [^·]+ · 20\d\d-\d\d-\d\d$", text, re.MULTILINE), path.name
         assert f"<!-- {path.stem} -->" in text
+
+
+def test_the_figures_of_the_readme_are_on_the_page() -> None:
+    section = (DOCS.parent / "README.md").read_text(encoding="utf-8").partition("\n## Figures\n")[2]
+    figures = [line.partition("|")[2].partition("|")[2] for line in section.splitlines() if line.startswith("| ")]
+    assert len(figures) > 3
+    assert [number for row in figures for number in _NUMBER.findall(row) if number not in _NUMBER.findall(PAGE)] == []
