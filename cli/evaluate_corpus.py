@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,27 +14,26 @@ from sparc_search.settings import Settings
 from .terminal import note
 
 if TYPE_CHECKING:
+    from sparc_search.encoder import Encoder
     from sparc_search.evaluation.nested import Text
-    from sparc_search.interfaces import Encoder
     from sparc_search.loaders.outcomes import Summary
 
 
 def bring_up_to_date(settings: Settings, encoder: Encoder, folder: Path, paths: Sequence[Path]) -> Summary:
     """Read the corpus into the index at `folder`; what is there already is not read again."""
-    from sparc_search import plugins
     from sparc_search.loaders.outcomes import Progress, Summary
     from sparc_search.loaders.pipeline import ingest
     from sparc_search.loaders.plan import Plan
     from sparc_search.loaders.walk import roots
+    from sparc_search.opening import open_engine
 
     from .ingest_progress import Bar
 
     plan = Plan(roots([str(path) for path in paths]))
     folder.parent.mkdir(parents=True, exist_ok=True)
-    opener = plugins.load("stores", settings.engine)
     with (
-        closing(opener(folder, encoder.fingerprint, writable=True)) as store,
-        closing(ingest(plan, encoder, store)) as events,
+        open_engine(replace(settings, index=folder), encoder.fingerprint, writable=True) as engine,
+        closing(ingest(plan, encoder, engine)) as events,
         Bar(plan) as bar,
     ):
         for event in events:

@@ -42,7 +42,7 @@ def squad(
     """
     from sparc_search.evaluation.closed import VARIANTS, evaluate_closed, read_paragraphs, summarise
     from sparc_search.evaluation.provenance import provenance, write_report
-    from sparc_search.index import open_encoder
+    from sparc_search.opening import open_encoder
 
     paragraphs = read_paragraphs(data, sample, seed)
     encoder = open_encoder(settings)

@@ -10,20 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparc_search.errors import IndexFailure, UsageError
-from sparc_search.interfaces import (
-    CheckReport,
-    Compactable,
-    Described,
-    Enumerable,
-    Matching,
-    Problem,
-    Rebuildable,
-    Reversible,
-    Store,
-    Verifiable,
-)
+from sparc_search.engine import Admin, Engine, View, supports
+from sparc_search.errors import IndexFailure
 from sparc_search.settings import Settings
+from sparc_search.stored import CheckReport, Problem
 
 from .options import json_option, settings_options
 from .terminal import note, progress, result, result_json, stdout, styled
@@ -38,16 +28,12 @@ def index() -> None:
 
 
 @contextmanager
-def _opened(settings: Settings, *, writable: bool) -> Iterator[Store]:
-    """The store, whichever encoder it was made with."""
-    from sparc_search.index import open_store
+def _opened(settings: Settings, *, writable: bool) -> Iterator[Engine]:
+    """The index, whichever encoder it was made with."""
+    from sparc_search.opening import open_engine
 
-    with closing(open_store(settings, "", writable=writable)) as store:
-        yield store
-
-
-def _cannot(settings: Settings, what: str) -> UsageError:
-    return UsageError(f"the store {settings.engine!r} cannot {what}", "use one that can (--engine)")
+    with open_engine(settings, writable=writable) as engine:
+        yield engine
 
 
 # --- stats -----------------------------------------------------------------------------------------------------------
@@ -58,10 +44,8 @@ def _cannot(settings: Settings, what: str) -> UsageError:
 @json_option
 def stats(settings: Settings, as_json: bool) -> None:
     """Show what an index holds and how much room it takes."""
-    with _opened(settings, writable=False) as store:
-        if not isinstance(store, Described):
-            raise _cannot(settings, "describe itself")
-        facts = store.describe()
+    with _opened(settings, writable=False) as engine:
+        facts = engine.admin().describe()
     if as_json:
         result_json(facts)
         return
@@ -104,32 +88,51 @@ def verify(settings: Settings, repair: bool, sample: int, as_json: bool) -> int:
     int8 grid, and one in fifty of the kept positions may be another. Exit code 1 if anything is wrong, and with
     --repair if anything still is.
     """
-    with _opened(settings, writable=repair) as store:
-        if not isinstance(store, Verifiable):
-            raise _cannot(settings, "check itself")
-        report = store.verify()
-        repaired = store.repair(report) if repair else []
-        left = store.verify() if repaired else report
-        problems = (*left.problems, *(() if left.problems else _sample(store, sample, settings)))
+    with _opened(settings, writable=repair) as engine:
+        report = _verified(engine, settings)
+        repaired = _repaired(engine, settings, report) if repair else []
+        left = _verified(engine, settings) if repaired else report
+        problems = (*left.problems, *(() if left.problems else _sample(engine, sample, settings)))
     _show_report(left, problems, repaired, as_json)
     return 1 if problems else 0
 
 
-def _sample(store: Store, count: int, settings: Settings) -> list[Problem]:
-    """Passages, evenly spread, that the model does not encode as they are stored."""
-    if not count or not isinstance(store, Matching):
-        return []
-    from sparc_search.index import open_encoder
-    from sparc_search.stores.sample import compare
+def _verified(engine: Engine, settings: Settings) -> CheckReport:
+    """The index, and what was derived from it on this machine."""
+    from sparc_search.opening import derived_vectors
 
-    encoder = open_encoder(settings)
-    made_with = getattr(store, "encoder", encoder.fingerprint)
-    if made_with != encoder.fingerprint:
-        note(f"no sample was encoded: the index was made with the model {made_with}, this is {encoder.fingerprint}")
-        return []
-    ids = sorted(store.matching({}))
-    chosen = sorted({ids[number * len(ids) // count] for number in range(count)} if ids else [])
-    return compare(store.fetch(chosen), encoder)
+    report = engine.admin().verify()
+    with closing(derived_vectors(settings, engine)) as vectors:
+        return CheckReport(report.counts, (*report.problems, *vectors.verify()))
+
+
+def _repaired(engine: Engine, settings: Settings, report: CheckReport) -> list[str]:
+    from sparc_search.opening import derived_vectors
+    from sparc_search.stores.derived import VECTORS
+
+    own = tuple(problem for problem in report.problems if problem.derived != VECTORS)
+    names = engine.admin().repair(CheckReport(report.counts, own))
+    if len(own) < len(report.problems):
+        with closing(derived_vectors(settings, engine)) as vectors:
+            vectors.repair()
+        names.append(VECTORS)
+    return names
+
+
+def _sample(engine: Engine, count: int, settings: Settings) -> list[Problem]:
+    """Passages, evenly spread, that the model does not encode as they are stored."""
+    with engine.view() as view:
+        if not count or not (supports(view, View.sample) or supports(view, View.matching)):
+            return []
+        from sparc_search.opening import open_encoder
+        from sparc_search.stores.sample import compare
+
+        encoder = open_encoder(settings)
+        if engine.encoder != encoder.fingerprint:
+            other = f"the index was made with the model {engine.encoder}, this is {encoder.fingerprint}"
+            note(f"no sample was encoded: {other}")
+            return []
+        return compare(view.fetch(view.sample(count)).passages, encoder)
 
 
 def _show_report(report: CheckReport, problems: Iterable[Problem], repaired: list[str], as_json: bool) -> None:
@@ -158,21 +161,19 @@ def _show_report(report: CheckReport, problems: Iterable[Problem], repaired: lis
 @json_option
 def compact(settings: Settings, as_json: bool) -> None:
     """Put the pieces of an index together and give back the room of what was deleted."""
-    with _opened(settings, writable=True) as store:
-        if not isinstance(store, Compactable):
-            raise _cannot(settings, "be compacted")
-        before = _size(store)
-        store.compact()
-        after = _size(store)
+    with _opened(settings, writable=True) as engine:
+        admin = engine.admin()
+        before = _size(admin)
+        admin.compact()
+        after = _size(admin)
     if as_json:
         result_json({"bytes before": before, "bytes after": after})
     else:
         result(f"{before:,} bytes before, {after:,} after")
 
 
-def _size(store: object) -> int:
-    size = getattr(store, "size_in_bytes", None)
-    return int(size()) if size else 0
+def _size(admin: Admin) -> int:
+    return admin.size_in_bytes() if supports(admin, Admin.size_in_bytes) else 0
 
 
 @index.command()
@@ -186,12 +187,10 @@ def delete(settings: Settings, document: tuple[str, ...], purge: bool, as_json: 
     Exit code 1 if none of them was there.
     """
     ids = [line.rstrip("\r\n") for line in sys.stdin] if document == ("-",) else list(document)
-    with _opened(settings, writable=True) as store:
-        count = store.delete(ids)
+    with _opened(settings, writable=True) as engine:
+        count = engine.writer().delete(ids)
         if purge:
-            if not isinstance(store, Compactable):
-                raise _cannot(settings, "be purged")
-            store.compact()
+            engine.admin().compact()
     if as_json:
         result_json({"deleted": count, "not there": len(set(ids)) - count, "purged": purge})
     else:
@@ -210,10 +209,8 @@ def export(settings: Settings, output: Path | None, encoded: bool) -> None:
     """Write all documents as JSON lines: text, passages, and the weight of every n-gram and term."""
     from sparc_search.stores.exchange import Header, export_lines
 
-    with _opened(settings, writable=False) as store:
-        if not isinstance(store, Enumerable):
-            raise _cannot(settings, "list its documents")
-        lines = export_lines(store.documents(), Header(store.encoder, encoded))
+    with _opened(settings, writable=False) as engine, engine.view() as view:
+        lines = export_lines(view.documents(), Header(engine.encoder, encoded))
         if output is None or str(output) == "-":
             for line in lines:
                 sys.stdout.write(line + "\n")
@@ -233,24 +230,21 @@ def import_(settings: Settings, file: str, as_json: bool) -> None:
     An export with phrase blocks is taken over as it is, and makes an index for the model it was encoded with. Any
     other is encoded with the model of this run. Documents that are there already and have not changed are left alone.
     """
-    from sparc_search.index import store_opener
+    from sparc_search.opening import open_encoder, open_engine
     from sparc_search.stores.exchange import read_header, read_line
 
     from .index_documents import encode_and_move, lines_from, move_encoded
 
-    opener = store_opener(settings)
     with closing(lines_from(file)) as lines:
         header = read_header(next(lines, ""))
         documents = (read_line(line, header, number) for number, line in enumerate(lines, 2) if line.strip())
         if header.encoded:
-            with closing(opener(settings.index, header.encoder, writable=True)) as store:
-                moved = _followed("importing", move_encoded(documents, store))
+            with open_engine(settings, header.encoder, writable=True) as engine:
+                moved = _followed("importing", move_encoded(documents, engine))
         else:
-            from sparc_search.index import open_encoder
-
             encoder = open_encoder(settings)
-            with closing(opener(settings.index, encoder.fingerprint, writable=True)) as store:
-                moved = _followed("encoding", encode_and_move((one.document for one in documents), encoder, store))
+            with open_engine(settings, encoder.fingerprint, writable=True) as engine:
+                moved = _followed("encoding", encode_and_move((one.document for one in documents), encoder, engine))
     _show_moved(moved, as_json)
 
 
@@ -263,20 +257,16 @@ def reencode(settings: Settings, as_json: bool) -> None:
     The stored text is cut and encoded anew beside the old index, which serves until the new one takes its place, in
     one step. If it is stopped, the same command goes on where it was.
     """
-    from sparc_search.index import open_encoder
+    from sparc_search.opening import open_encoder, rebuild_engine
 
     from .index_documents import encode_and_move
 
     encoder = open_encoder(settings)
-    with _opened(settings, writable=True) as store:
-        if not isinstance(store, Rebuildable):
-            raise _cannot(settings, "be encoded anew")
-        if not isinstance(store, Enumerable):
-            raise _cannot(settings, "list its documents")
-        if store.encoder == encoder.fingerprint:
+    with _opened(settings, writable=False) as engine:
+        if engine.encoder == encoder.fingerprint:
             raise IndexFailure(f"the index at {settings.index} is of this model already", "name another with --model")
-        with store.rebuilding(encoder.fingerprint) as new:
-            documents = (one.document for one in store.documents())
+        with rebuild_engine(settings, encoder.fingerprint) as new, engine.view() as view:
+            documents = (one.document for one in view.documents())
             moved = _followed("encoding", encode_and_move(documents, encoder, new))
     _show_moved(moved, as_json)
 
@@ -289,10 +279,8 @@ def rollback(settings: Settings, as_json: bool) -> None:
 
     Doing it twice leads back to where it began. Only an engine that keeps the version before can do this.
     """
-    with _opened(settings, writable=True) as store:
-        if not isinstance(store, Reversible):
-            raise _cannot(settings, "go back to a version before")
-        version = store.rollback()
+    with _opened(settings, writable=True) as engine:
+        version = engine.admin().rollback()
     if as_json:
         result_json({"version": version})
     else:

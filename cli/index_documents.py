@@ -11,12 +11,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
+from sparc_search.encoder import Encoder
+from sparc_search.engine import Engine
 from sparc_search.errors import UsageError
-from sparc_search.interfaces import EncodedDocument, Encoder, Store
 from sparc_search.loaders.batches import by_length
 from sparc_search.loaders.hashing import content_hash
 from sparc_search.loaders.passages import cut_and_count
 from sparc_search.records import Document, EncodedPassage, Passage
+from sparc_search.stored import EncodedDocument
 
 _POOL_TOKENS = 16_384
 _BATCH_TOKENS = 2_048
@@ -33,17 +35,27 @@ class Moved:
     """Already there, so nothing was done."""
 
 
-def move_encoded(documents: Iterable[EncodedDocument], store: Store) -> Iterator[Moved]:
+def move_encoded(documents: Iterable[EncodedDocument], engine: Engine) -> Iterator[Moved]:
     """Add documents that have their blocks already; the count after each batch."""
     moved = Moved()
     for batch in _batches(documents):
-        known = store.content_hashes([one.document.id for one in batch])
+        known = _known(engine, [one.document.id for one in batch])
         new = [one for one in batch if known.get(one.document.id) != one.content_hash]
-        store.add(new)
+        _add(engine, new)
         moved.documents += len(new)
         moved.passages += sum(len(one.passages) for one in new)
         moved.unchanged += len(batch) - len(new)
         yield moved
+
+
+def _known(engine: Engine, ids: list[str]) -> dict[str, str]:
+    with engine.view() as view:
+        return view.content_hashes(ids)
+
+
+def _add(engine: Engine, documents: list[EncodedDocument]) -> None:
+    for refusal in engine.writer().add(documents):
+        raise refusal.error()
 
 
 def _batches(documents: Iterable[EncodedDocument]) -> Iterator[list[EncodedDocument]]:
@@ -57,12 +69,12 @@ def _batches(documents: Iterable[EncodedDocument]) -> Iterator[list[EncodedDocum
         yield batch
 
 
-def encode_and_move(documents: Iterable[Document], encoder: Encoder, store: Store) -> Iterator[Moved]:
+def encode_and_move(documents: Iterable[Document], encoder: Encoder, engine: Engine) -> Iterator[Moved]:
     """Cut and encode documents and add them, but for those that are there already; the count after each pool."""
     moved = Moved()
-    for pool in _pools(documents, encoder, store, moved):
+    for pool in _pools(documents, encoder, engine, moved):
         encoded = _encoded(pool, encoder)
-        store.add(encoded)
+        _add(engine, encoded)
         moved.documents += len(encoded)
         moved.passages += sum(len(one.passages) for one in encoded)
         yield moved
@@ -72,11 +84,11 @@ def encode_and_move(documents: Iterable[Document], encoder: Encoder, store: Stor
 _Cut = tuple[Document, str, list[tuple[Passage, int]]]
 
 
-def _pools(documents: Iterable[Document], encoder: Encoder, store: Store, moved: Moved) -> Iterator[list[_Cut]]:
+def _pools(documents: Iterable[Document], encoder: Encoder, engine: Engine, moved: Moved) -> Iterator[list[_Cut]]:
     pool: list[_Cut] = []
     for document in documents:
         digest = content_hash(document, encoder.window)
-        if store.content_hashes([document.id]).get(document.id) == digest:
+        if _known(engine, [document.id]).get(document.id) == digest:
             moved.unchanged += 1
             continue
         pool.append((document, digest, [pair for pair in cut_and_count(document, encoder) if pair[1]]))

@@ -21,7 +21,8 @@ from .options import settings_options
 from .terminal import note, result_json
 
 if TYPE_CHECKING:  # the pipeline imports numpy and more
-    from sparc_search.interfaces import Encoder, Store
+    from sparc_search.encoder import Encoder
+    from sparc_search.engine import Engine
     from sparc_search.loaders.outcomes import Event, Outcome, Summary
     from sparc_search.loaders.plan import Plan
     from sparc_search.loaders.rejects import RejectFile
@@ -63,14 +64,14 @@ def ingest(settings: Settings, **arguments: Any) -> int:
     .bz2. Run it again and only what is new or changed is encoded. One JSON summary goes to stdout: read = indexed +
     unchanged + rejected + skipped. Ctrl-C finishes the batch in flight; the same command then goes on from there.
     """
-    from sparc_search.index import open_encoder
     from sparc_search.loaders.rejects import RejectFile
+    from sparc_search.opening import open_encoder
 
     rejects_path = arguments["rejects"] or settings.index.with_name(settings.index.name + ".rejects.jsonl")
     plan = _plan(arguments, rejects_path)  # before the model is loaded: a wrong path should not take seconds
     encoder = open_encoder(settings)
-    with _store(settings, encoder, plan.dry_run, rebuild=arguments["rebuild"]) as store:
-        summary, kept = _run(plan, encoder, store, RejectFile(rejects_path), retrying=arguments["retry_rejects"])
+    with _engine(settings, encoder, plan.dry_run, rebuild=arguments["rebuild"]) as engine:
+        summary, kept = _run(plan, encoder, engine, RejectFile(rejects_path), retrying=arguments["retry_rejects"])
         if not plan.dry_run:
             _remember(settings, summary, arguments["path"])
         # Inside: a rebuild that was interrupted must not take the old index's place.
@@ -118,58 +119,34 @@ def _plan(arguments: dict[str, Any], rejects_path: Path) -> Plan:
 
 
 @contextmanager
-def _store(settings: Settings, encoder: Encoder, dry_run: bool, *, rebuild: bool) -> Iterator[Store | None]:
-    """The store, open for writing; for a dry run only for reading, and none at all if there is none yet."""
-    from sparc_search.index import open_store
+def _engine(settings: Settings, encoder: Encoder, dry_run: bool, *, rebuild: bool) -> Iterator[Engine | None]:
+    """The index, open for writing; for a dry run only for reading, and none at all if there is none yet."""
+    from sparc_search.opening import open_engine, rebuild_engine
 
     if rebuild:
-        with _rebuilding(settings, encoder) as new:
+        with rebuild_engine(settings, encoder.fingerprint) as new:
             yield new
         return
     try:
-        store = open_store(settings, encoder.fingerprint, writable=not dry_run)
+        engine = open_engine(settings, encoder.fingerprint, writable=not dry_run)
     except IndexNotFound:
         if not dry_run:
             raise
         yield None
         return
-    with closing(store):
-        yield store
-
-
-@contextmanager
-def _rebuilding(settings: Settings, encoder: Encoder) -> Iterator[Store]:
-    """The store to come: it takes the old one's place when all is done, and not if anything goes wrong."""
-    from sparc_search.index import open_store, store_opener
-    from sparc_search.interfaces import Rebuildable, RebuildOpener
-
-    opener = store_opener(settings)
-    if isinstance(opener, RebuildOpener):
-        with opener.rebuild(settings.index, encoder.fingerprint) as new:
-            yield new
-        return
-    try:
-        store = open_store(settings, "", writable=True)
-    except IndexNotFound:  # nothing to replace
-        with closing(open_store(settings, encoder.fingerprint, writable=True)) as new:
-            yield new
-        return
-    with closing(store):
-        if not isinstance(store, Rebuildable):
-            raise UsageError(f"the store {settings.engine!r} cannot be made anew", "use another --engine")
-        with store.rebuilding(encoder.fingerprint) as new:
-            yield new
+    with engine:
+        yield engine
 
 
 def _run(
-    plan: Plan, encoder: Encoder, store: Store | None, rejects: RejectFile, retrying: bool
+    plan: Plan, encoder: Encoder, engine: Engine | None, rejects: RejectFile, retrying: bool
 ) -> tuple[Summary, Path | None]:
     """The account of the run, and the reject file if there is one."""
     from sparc_search.loaders.pipeline import ingest as run_plan
 
     from .ingest_progress import Bar
 
-    with _stop_on_signals() as stop, closing(run_plan(plan, encoder, store, stop)) as events, Bar(plan) as bar:
+    with _stop_on_signals() as stop, closing(run_plan(plan, encoder, engine, stop)) as events, Bar(plan) as bar:
         try:
             summary = _follow(events, bar, None if plan.dry_run else rejects, stop)
         except BaseException:

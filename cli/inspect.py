@@ -217,7 +217,7 @@ def find(
 ) -> None:
     """List passages with their ids, by words of their text, title or metadata."""
     from sparc_search.inspection import discover_passages
-    from sparc_search.interfaces import Listing
+    from sparc_search.stored import Listing
 
     from .inspect_feature import show_found
 

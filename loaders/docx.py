@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
@@ -22,7 +23,7 @@ _UNPACKED_BYTES: Final = 512 * MEBIBYTE
 _MEMBERS: Final = 10_000
 
 
-class DocxReader:
+class DocxReader(Reader):
     """Word documents (.docx): one document; headings become the title path."""
 
     suffixes = (".docx",)

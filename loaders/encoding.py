@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sparc_search.interfaces import EncodedDocument, Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.records import Document, EncodedPassage, Passage
+from sparc_search.stored import EncodedDocument
 
 from .batches import by_length
 from .passages import cut_and_count

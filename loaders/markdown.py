@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
@@ -18,7 +19,7 @@ _FENCE: Final = "---"
 _NESTING: Final = 100  # levels of lists and quotations; what is deeper is not read
 
 
-class MarkdownReader:
+class MarkdownReader(Reader):
     """Markdown: one document; headings become the title path, front matter the metadata."""
 
     suffixes = (".md", ".markdown", ".mdown")

@@ -1,11 +1,11 @@
 """read -> check -> cut -> encode -> store, all at the same time, with bounded memory.
 
     reader threads   open files and make documents; wait when enough is under way
-    caller's thread  asks the store what is unchanged, writes what is encoded, hands out events
+    caller's thread  asks the index what is unchanged, writes what is encoded, hands out events
     cutter thread    cuts documents into passages
     encoder thread   encodes; never waits as long as there is work
 
-Only the caller's thread talks to the store. Queues need no bounds of their own: a budget of characters is taken when
+Only the caller's thread talks to the engine. Queues need no bounds of their own: a budget of characters is taken when
 a document is read and given back when it is finished with, so nothing can pile up and nothing can lock up.
 """
 
@@ -18,9 +18,11 @@ from collections.abc import Generator, Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
+from sparc_search.encoder import Encoder
+from sparc_search.engine import Admin, Engine, supports
 from sparc_search.errors import UsageError
-from sparc_search.interfaces import EncodedDocument, Encoder, Refusal, Selective, Sized, SourceCatalogue, Store
 from sparc_search.records import Document
+from sparc_search.stored import Refusal
 
 from .accounts import Accounts
 from .budget import Budget
@@ -65,18 +67,19 @@ _TICK: Final = 0.5
 
 
 def ingest(
-    plan: Plan, encoder: Encoder, store: Store | None, stop: threading.Event | None = None
+    plan: Plan, encoder: Encoder, engine: Engine | None, stop: threading.Event | None = None
 ) -> Generator[Event, None, None]:
     """Run the plan: outcomes and progress while it runs, the summary last.
 
-    Setting `stop` finishes what is in flight and ends with a summary that says so. Without a store (only in a dry run)
-    every document is new.
+    Setting `stop` finishes what is in flight and ends with a summary that says so. Without an engine (in a dry
+    run only) every document is new.
     """
-    if store is None and not plan.dry_run:
-        raise UsageError("nowhere to write", "open a store, or make it a dry run")
-    if store is not None and plan.sync and not isinstance(store, SourceCatalogue):
-        raise UsageError("this store cannot tell which documents came from where", "leave --sync out")
-    run = _Run(plan, encoder, store, stop or threading.Event())
+    if engine is None and not plan.dry_run:
+        raise UsageError("nowhere to write", "open an engine, or make it a dry run")
+    if engine is not None and plan.sync:
+        with engine.view() as view:
+            view.documents_from("")  # an engine that cannot tell says so before anything is written
+    run = _Run(plan, encoder, engine, stop or threading.Event())
     try:
         yield from run.events()
     finally:
@@ -86,8 +89,8 @@ def ingest(
 class _Run:
     """One ingest."""
 
-    def __init__(self, plan: Plan, encoder: Encoder, store: Store | None, stop: threading.Event) -> None:
-        self._plan, self._window, self._store, self._stop = plan, encoder.window, store, stop
+    def __init__(self, plan: Plan, encoder: Encoder, engine: Engine | None, stop: threading.Event) -> None:
+        self._plan, self._window, self._engine, self._stop = plan, encoder.window, engine, stop
         self._ending = threading.Event()  # no more reading and encoding
         self._encoding = Encoding(encoder, plan.batch_tokens, self._ending.is_set, plan.dry_run)
         self._inbox: Inbox = queue.SimpleQueue()
@@ -104,7 +107,7 @@ class _Run:
         self._accounts = Accounts()
         self._unwritten: list[Done] = []
         self._last_commit = time.monotonic()
-        self._size_before = _size(store)
+        self._size_before = _size(engine)
 
     def _make_readers(self) -> Iterator[ReaderThread]:
         plan = self._plan
@@ -179,13 +182,19 @@ class _Run:
                 self._budget.give_back(cost(item))
                 yield self._accounts.ended(outcome)
         with self._accounts.timing("look up"):
-            known = self._store.content_hashes([job.document.id for job in candidates]) if self._store else {}
+            known = self._known([job.document.id for job in candidates])
         for job in candidates:
             if known.get(job.document.id) == job.content_hash:
                 self._budget.give_back(cost(Read(job.document, job.root)))
                 yield self._ended("unchanged", job.document, job.root)
             else:
                 self._jobs.put(job)
+
+    def _known(self, document_ids: Sequence[str]) -> dict[str, str]:
+        if self._engine is None:
+            return {}
+        with self._engine.view() as view:
+            return view.content_hashes(document_ids)
 
     def _passed(self, item: Passed) -> Outcome:
         self._seen.doubt(item.source)
@@ -231,9 +240,9 @@ class _Run:
         finished, self._unwritten = self._unwritten, []
         encoded = [done.encoded for done in finished if done.encoded and done.encoded.passages]
         refused: dict[str, Refusal] = {}
-        if encoded and self._store:
+        if encoded and self._engine:
             with self._accounts.timing("write"):
-                refused = _add(self._store, encoded)
+                refused = {refusal.document_id: refusal for refusal in self._engine.writer().add(encoded)}
         self._last_commit = time.monotonic()
         for done in finished:
             yield self._finished(done, refused.get(done.cut.job.document.id))
@@ -264,23 +273,23 @@ class _Run:
         return self._stop.is_set() or self._too_many_rejects()
 
     def _delete_vanished(self) -> Iterator[Event]:
-        store = self._store
-        if store is None or not isinstance(store, SourceCatalogue):
+        engine, plan = self._engine, self._plan
+        if engine is None:
             return
-        plan = self._plan
-        for document_id, source in vanished(store, plan.roots, plan.filters, self._seen, plan.corpus):
-            self._seen.miss(document_id, source)  # first all of them: nothing is deleted under a running query
+        with engine.view() as view:
+            for document_id, source in vanished(view, plan.roots, plan.filters, self._seen, plan.corpus):
+                self._seen.miss(document_id, source)  # first all of them: nothing is deleted under a running query
         gone = self._seen.missed()
         while some := list(islice(gone, _DELETE_AT_ONCE)):
             if not plan.dry_run:
                 with self._accounts.timing("delete"):
-                    store.delete([document_id for document_id, _ in some])
+                    engine.writer().delete([document_id for document_id, _ in some])
             for document_id, source in some:
                 yield self._accounts.ended(Outcome("deleted", document_id, source, "no longer in its source"))
 
     def _summary(self) -> Event:
         stages = {"read": sum(reader.seconds for reader in self._readers), **self._encoding.seconds}
-        after = _size(self._store)
+        after = _size(self._engine)
         growth = after - self._size_before if after is not None and self._size_before is not None else None
         stopped: Stopped = ""
         if self._stopped():
@@ -300,13 +309,6 @@ def batched(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
         yield items[start : start + size]
 
 
-def _add(store: Store, documents: Sequence[EncodedDocument]) -> dict[str, Refusal]:
-    """Add documents; those that the store would not take, by id, if it can do without them."""
-    if isinstance(store, Selective):
-        return {refusal.document_id: refusal for refusal in store.add_what_fits(documents)}
-    store.add(documents)
-    return {}
-
-
-def _size(store: Store | None) -> int | None:
-    return store.size_in_bytes() if isinstance(store, Sized) else None
+def _size(engine: Engine | None) -> int | None:
+    admin = engine.admin() if engine else None
+    return admin.size_in_bytes() if admin and supports(admin, Admin.size_in_bytes) else None

@@ -81,7 +81,7 @@ class Reading:
         stream = decompressed(file, found.name)
         name = self._format(found, stream)
         reader = self._formats.reader(name)
-        if not getattr(reader, "sandboxed", False):
+        if not reader.sandboxed:
             yield from items_of(lambda: reader.read(stream, found.name, self._options))
         elif found.root.kind == "stdin" and not self._formats.only:
             with tempfile.TemporaryFile() as spool:  # the beginning was looked at, so the pipe no longer has it

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
@@ -15,7 +16,7 @@ from .limits import JSON_BYTES
 from .resuming import Item, Resuming
 
 
-class SquadReader:
+class SquadReader(Reader):
     """SQuAD JSON: one article is one document; questions and answers are left out."""
 
     suffixes = (".json",)

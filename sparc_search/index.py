@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from . import plugins
+from .encoder import Encoder
+from .engine import Engine
 from .errors import UsageError
-from .interfaces import Configurable, DenseSearch, DenseStore, Encoder, Preparable, Store, StoreOpener, VectorSource
+from .opening import derived_vectors, open_encoder, open_engine
 from .records import STRATEGIES, Reply, Strategy
 from .search import confidence
 from .search.coordinator import Coordinator, SearchOptions
@@ -36,13 +36,12 @@ _HALF = re.compile("[\ud800-\udfff]")
 class Index:
     """An index, opened to answer questions. Safe to use from several threads."""
 
-    def __init__(self, store: Store, encoder: Encoder, dense: DenseStore | None, settings: Settings) -> None:
-        self.store = store
+    def __init__(self, engine: Engine, encoder: Encoder, settings: Settings) -> None:
+        self.engine = engine
         self.encoder = encoder
         self.settings = settings
-        self._dense = dense
-        calibration = confidence.from_card(getattr(encoder, "card", {}))
-        self._coordinator = Coordinator(store, dense, calibration)
+        self._vectors = derived_vectors(settings, engine)
+        self._coordinator = Coordinator(engine, self._vectors, confidence.from_card(encoder.card))
 
     @classmethod
     def open(
@@ -50,15 +49,15 @@ class Index:
     ) -> Index:
         """Open the index in a folder (default: the one of the settings) with its model."""
         settings = settings or load()
-        location = Path(path) if path is not None else settings.index
+        if path is not None:
+            settings = replace(settings, index=Path(path))
         encoder = encoder or open_encoder(settings)
-        store = open_store(replace(settings, index=location), encoder.fingerprint, writable=False)
+        engine = open_engine(settings, encoder.fingerprint)
         try:
-            if isinstance(encoder, Preparable):
-                encoder.prepare()
-            return cls(store, encoder, _open_dense(store, location, settings), settings)
+            encoder.prepare()
+            return cls(engine, encoder, settings)
         except BaseException:
-            store.close()
+            engine.close()
             raise
 
     def ask(
@@ -119,49 +118,14 @@ class Index:
 
     def close(self) -> None:
         """Let go of the files."""
-        if self._dense is not None:
-            self._dense.close()
-        self.store.close()
+        self._vectors.close()
+        self.engine.close()
 
     def __enter__(self) -> Index:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def open_encoder(settings: Settings) -> Encoder:
-    """The encoder that the settings name."""
-    opened: Any = plugins.load("encoders", settings.encoder)(settings.model, threads=settings.threads)
-    assert isinstance(opened, Encoder)
-    return opened
-
-
-def open_store(settings: Settings, encoder: str, *, writable: bool) -> Store:
-    """The store that the settings name, for an encoder's fingerprint; an empty one opens whatever is there."""
-    return store_opener(settings)(settings.index, encoder, writable=writable)
-
-
-def store_opener(settings: Settings) -> StoreOpener:
-    """What opens the store that the settings name."""
-    opener = plugins.load("stores", settings.engine)
-    if isinstance(opener, Configurable):
-        return opener.with_settings({value.key: value.value for value in settings.values()})
-    return opener
-
-
-def _open_dense(store: Store, location: Path, settings: Settings) -> DenseStore | None:
-    """A dense store beside the store; none if the store searches vectors itself, in the way that is wanted."""
-    own = getattr(store, "dense_store", "faiss")
-    if settings.dense_store == own and isinstance(store, DenseSearch):
-        return None
-    if not isinstance(store, VectorSource):
-        raise UsageError(
-            f"the store {settings.engine!r} gives no vectors to a dense store", "set `strategy` to `sparse`"
-        )
-    opened = plugins.load("dense_stores", settings.dense_store)(location / "dense", store, writable=False)
-    assert isinstance(opened, DenseStore)
-    return opened
 
 
 def cleaned(question: str) -> str:

@@ -8,17 +8,34 @@ describe()                    one line for each plugin, broken ones included
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, Literal, get_args, overload
 
+from .dense_store import DenseStore
+from .encoder import EncoderOpener
+from .engine import Engine
 from .errors import PluginError, SparcSearchError
-from .interfaces import DenseStoreOpener, EncoderOpener, Reader, StoreOpener
+from .reader import Reader
 
 Group = Literal["readers", "encoders", "stores", "dense_stores"]
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 DISTRIBUTION: Final = "sparc-search"
+
+
+def _is_a(kind: type) -> Callable[[object], bool]:
+    return lambda plugin: isinstance(plugin, type) and issubclass(plugin, kind)
+
+
+_CHECKS: Final[Mapping[Group, tuple[Callable[[object], bool], str]]] = {
+    "readers": (lambda plugin: isinstance(plugin, Reader), "an instance of sparc_search.reader.Reader"),
+    "encoders": (callable, "something to call"),
+    "stores": (_is_a(Engine), "a subclass of sparc_search.engine.Engine"),
+    "dense_stores": (_is_a(DenseStore), "a subclass of sparc_search.dense_store.DenseStore"),
+}
+"""What the plugins of a group must be, and how that is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +55,11 @@ class Plugin:
 @overload
 def load(group: Literal["readers"], name: str) -> Reader: ...
 @overload
-def load(group: Literal["stores"], name: str) -> StoreOpener: ...
+def load(group: Literal["stores"], name: str) -> type[Engine]: ...
 @overload
 def load(group: Literal["encoders"], name: str) -> EncoderOpener: ...
 @overload
-def load(group: Literal["dense_stores"], name: str) -> DenseStoreOpener: ...
+def load(group: Literal["dense_stores"], name: str) -> type[DenseStore]: ...
 def load(group: Group, name: str) -> Any:
     """The plugin `name` of a group; an unknown name is answered with the known ones."""
     for entry in _entries(group):
@@ -77,9 +94,8 @@ def _load(group: Group, entry: EntryPoint) -> Any:
             f"plugin {entry.name!r} of {_origin(entry)} does not load: {type(error).__name__}: {error}",
             f"reinstall or uninstall the distribution {_distribution(entry)!r}",
         ) from error
-    wanted = "an object with `suffixes` and `read`" if group == "readers" else "something to call"
-    fits = isinstance(plugin, Reader) if group == "readers" else callable(plugin)
-    if not fits:
+    fits, wanted = _CHECKS[group]
+    if not fits(plugin):
         raise PluginError(f"plugin {entry.name!r} of {_origin(entry)} is not {wanted}", "see docs/plugins.md")
     return plugin
 

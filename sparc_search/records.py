@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 Side = Literal["start", "end"]
 SIDES: tuple[Side, Side] = ("start", "end")
 
+LEX = "lex"
+FIELDS = (*SIDES, LEX)
+"""The fields of the inverted index: learned weights of n-grams for starts and for ends, lexical terms."""
+
 Features = Mapping[str, Mapping[str, float]]
-"""field (`start`, `end`, `lex`) -> feature name -> value; the dot product of two of these is a sparse score."""
+"""field (one of `FIELDS`) -> feature name -> value; the dot product of two of these is a sparse score."""
 
 
 @dataclass(frozen=True, slots=True)

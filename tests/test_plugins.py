@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from sparc_search import plugins
+from sparc_search.encoder import Encoder
 from sparc_search.errors import PluginError
-from sparc_search.interfaces import Encoder, Reader
+from sparc_search.reader import Reader
 
 
 def install(folder: Path, name: str, module: str, entries: str, *, version: str = "2.0") -> None:

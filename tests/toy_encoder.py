@@ -29,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sparc_search.encoder import Encoder
 from sparc_search.ngrams import feature_name, round_up_9bits
 from sparc_search.records import (
     AFTER_JOINT,
@@ -114,7 +115,7 @@ def _pieces(match: re.Match[str]) -> Iterator[Token]:
         yield Token(word.lower(), start, end, kind)
 
 
-class ToyEncoder:
+class ToyEncoder(Encoder):
     """Vectors and weights that can be computed by hand, for tests."""
 
     def __init__(self, fingerprint: str = "toy-1", window: int = 64) -> None:

@@ -20,17 +20,17 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("records", "errors"),
     ("block_batch", "phrase_query"),
-    ("mappings", "settings", "ngrams"),
-    ("engine", "interfaces"),
+    ("stored",),
+    ("mappings", "settings", "ngrams", "engine", "encoder", "reader", "dense_store"),
     ("plugins",),
     ("model", "stores", "servers", "search scoring"),
-    ("search", "cross_encoder"),
-    ("loaders",),
+    ("search", "opening"),
     ("index",),
     ("inspection",),
     ("evaluation",),
     ("training",),
     ("web",),
+    ("loaders",),
     ("cli",),
 )
 # The scorer knows nothing of who proposed a passage: within `search` it is a room of its own, below the rest.

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from sparc_search.index import open_store
 from sparc_search.mappings import index_bodies
+from sparc_search.opening import open_engine
 from sparc_search.servers.cluster import Cluster
 from sparc_search.servers.node import Launch, Node, spawn
 from sparc_search.servers.ports import free_port
 from sparc_search.settings import Settings
-from sparc_search.stores.opensearch import OpenSearchStore
+from sparc_search.stores.opensearch import OpenSearchEngine
 from sparc_search.stores.opensearch.access import access_of
 from sparc_search.stores.opensearch.names import writing
 from sparc_search.stores.opensearch.server import Server
@@ -36,11 +36,11 @@ class Place:
     settings: Settings
     prefix: str
 
-    def store(self, name: str, encoder: str = "", *, writable: bool = False, **more: Any) -> OpenSearchStore:
+    def engine(self, name: str, encoder: str = "", *, writable: bool = False, **more: Any) -> OpenSearchEngine:
         """An index that the package itself makes and reads."""
-        store = open_store(replace(self.named(name), **more), encoder, writable=writable)
-        assert isinstance(store, OpenSearchStore)
-        return store
+        engine = open_engine(replace(self.named(name), **more), encoder, writable=writable)
+        assert isinstance(engine, OpenSearchEngine)
+        return engine
 
     def named(self, name: str) -> Settings:
         """Settings for the index of this name."""

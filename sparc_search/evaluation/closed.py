@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ..encoder import Encoder
 from ..errors import ReaderError
-from ..interfaces import Encoder
 from ..records import EncodedQuestion, Passage, PhraseBlock
 from ..search.scorer import score_spans
 from .answers import exact_match, f1

@@ -17,7 +17,7 @@ Each function takes an open `Index` and gives a frozen dataclass of plain values
         Counts, sizes, histograms, share of tokens kept, most frequent features, model card, ingests, rejects.
     discover_passages(index, listing) -> PassagesPage
     discover_documents(index, listing) -> DocumentsPage
-        Documents and passages by page; `interfaces.Listing` says which (text, metadata and features, for and out).
+        Documents and passages by page; `stored.Listing` says which (text, metadata and features, for and out).
     suggest(index, text, *, k=10) -> Suggestions
         While someone types: features, metadata and titles that fit.
     to_csv(rows) -> str

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import NotThere, UsageError
 from ..index import Index
-from ..interfaces import StoredPassage
 from ..records import SIDES, TITLE, Passage, PhraseBlock, Side
+from ..stored import StoredPassage
 from . import asking, tables, weights
 from .summaries import PassageFacts, facts
 from .tables import NgramRow, TermRow
@@ -85,7 +85,8 @@ def passage_view(
     stored = asking.stored(index, passage_id)
     passage, block = stored.passage, stored.block
     name = asking.namer(index)
-    statistics = index.store.statistics([name((token_id,)) for token_id in block.lex_ids.tolist()])
+    with index.engine.view() as view:
+        statistics = view.statistics([name((token_id,)) for token_id in block.lex_ids.tolist()])
     terms = tables.term_rows(block, statistics, name)
     impacts = {row.name: row.weight for row in terms}
     tfidf = {token_id: impacts[name((token_id,))] for token_id in block.lex_ids.tolist()}
@@ -97,7 +98,7 @@ def passage_view(
     ngrams = tables.passage_ngrams(block, sides, sizes)
     return PassageView(
         passage=facts(passage),
-        tokens=tokens_of(passage, block, asking.inspectable(index), tfidf),
+        tokens=tokens_of(passage, block, index.encoder, tfidf),
         kept_starts=len(block.start.positions),
         kept_ends=len(block.end.positions),
         sides=tuple(side for side in SIDES if side in sides),
@@ -162,7 +163,7 @@ def _selection(
     by_position: dict[str, tuple[float, ...]] = {}
     ngrams: dict[tuple[Side, int], dict[tuple[int, ...], float]] = {}
     boundaries = []
-    whole = cache(lambda: asking.inspectable(index).encode_unfiltered([passage])[0].block)
+    whole = cache(lambda: index.encoder.encode_unfiltered([passage])[0].block)
     for side, token in zip(SIDES, chosen, strict=True):
         boundary, source = _boundary(stored, side, token, whole)
         boundaries.append(boundary)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..interfaces import Inspectable
+from ..encoder import Encoder
 from ..records import AFTER_JOINT, CONTINUES, PUNCTUATION, TITLE, Passage, PhraseBlock
 from . import weights
 
@@ -39,9 +39,7 @@ class Token:
     """Its term's tf-idf weight in this passage; 0 for punctuation."""
 
 
-def tokens_of(
-    passage: Passage, block: PhraseBlock, encoder: Inspectable, tfidf: Mapping[int, float]
-) -> tuple[Token, ...]:
+def tokens_of(passage: Passage, block: PhraseBlock, encoder: Encoder, tfidf: Mapping[int, float]) -> tuple[Token, ...]:
     """Every token of a passage; `tfidf` is by token id."""
     shades = {
         weights.key_of(side, columns.n): weights.covering(weights.largest(columns), columns.n).tolist()

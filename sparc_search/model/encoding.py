@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..encoder import Encoder
 from ..records import PUNCTUATION, SIDES, TITLE, EncodedPassage, EncodedQuestion, Passage
 from .after_network import AfterNetwork, PassageArrays, QuestionArrays
 from .config import SparcConfig
@@ -53,8 +54,8 @@ def sparse_names(config: SparcConfig) -> list[str]:
     return [f"{side}_{n}" for side in SIDES for n in config.ngrams]
 
 
-class NetworkEncoder:
-    """An `interfaces.Encoder` over any `Network`."""
+class NetworkEncoder(Encoder):
+    """An encoder over any `Network`."""
 
     def __init__(
         self,

@@ -12,7 +12,6 @@ from ..phrase_query import BestSpans, PhraseQuery, ScoresSpans
 from ..records import EncodedQuestion
 from .choice import best_first, without_overlaps
 from .lexical import LexWeight
-from .offers import offers
 from .question_grams import ngram_weights
 from .scorer import MAX_TOKENS, PhraseScores, ScoredSpans, Span, term_weights
 
@@ -22,7 +21,7 @@ def ranked(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Blocks, 
 
     So many are looked for at first, then eight times as many, and so on, as far as they are read.
     """
-    if offers(blocks, ScoresSpans):
+    if isinstance(blocks, ScoresSpans):
         return ranked_by_blocks(phrase_query(question, lex), blocks, at_once)
     return without_overlaps(best_first(PhraseScores(question, lex, blocks.laid_out())))
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from sparc_search.index import Index
-from sparc_search.interfaces import Listing
+from sparc_search.stored import Listing
 
 from . import charts, requests
 from .api import feature_view

@@ -11,12 +11,11 @@ from starlette.responses import Response
 
 from sparc_search import inspection
 from sparc_search.inspection import Comparison, ExplainedAnswer
-from sparc_search.interfaces import DocumentFacts, Listing
-from sparc_search.records import SIDES, STRATEGIES, Strategy
+from sparc_search.records import FIELDS, SIDES, STRATEGIES, Strategy
+from sparc_search.stored import DocumentFacts, Listing
 
 from .limits import Limits
 from .replies import StrictJSON
-from .requests import FIELDS
 from .schemas import Schema, Schemas, exactly, reference
 from .state import state_of
 

@@ -10,10 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sparc_search import inspection
+from sparc_search.engine import View, supports
 from sparc_search.index import Index
 from sparc_search.inspection import NgramRow, PassageView, Token
-from sparc_search.interfaces import Browsable, Listing
 from sparc_search.records import SIDES
+from sparc_search.stored import Listing
 
 from . import requests
 from .api import passage_view
@@ -126,8 +127,9 @@ def _largest(rows: Sequence[NgramRow]) -> dict[str, float]:
 
 def _neighbours(index: Index, view: PassageView) -> dict[str, Any]:
     """The passages before and after this one in its document, if the store can tell."""
-    if not isinstance(index.store, Browsable):
-        return {}
     listing = Listing(document_id=view.passage.document_id, offset=max(view.passage.number - 1, 0), size=3)
-    found = {other.number: other.id for other in inspection.discover_passages(index, listing).passages}
+    with index.engine.view() as state:
+        if not supports(state, View.list_passages):
+            return {}
+        found = {other.number: other.id for other in state.list_passages(listing).passages}
     return {"previous": found.get(view.passage.number - 1), "next": found.get(view.passage.number + 1)}

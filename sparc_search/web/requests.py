@@ -8,15 +8,14 @@ from typing import Any, Final, cast
 
 from starlette.datastructures import QueryParams
 
-from sparc_search.interfaces import Listing
-from sparc_search.records import SIDES, STRATEGIES, Side, Strategy
+from sparc_search.records import FIELDS, SIDES, STRATEGIES, Side, Strategy
+from sparc_search.stored import Listing
 
 from .limits import Limits
 from .parameters import Pairs, Parameters
 from .problems import conflicting, invalid
 from .rendering import with_query
 
-FIELDS: Final = ("start", "end", "lex")
 Query = list[tuple[str, object]]
 
 

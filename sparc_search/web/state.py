@@ -32,12 +32,12 @@ class State:
 
     def overview(self) -> inspection.IndexView:
         """The index as a whole; looked at again when it has changed."""
-        snapshot = self.index.store.statistics([]).snapshot
+        snapshot = self.index.engine.statistics().snapshot
         with self._lock:
             view = self._overview
             if view is None or view.snapshot != snapshot:
                 view = self._overview = inspection.index_view(self.index)
-        location = getattr(self.index.store, "location", self.index.settings.index)
+        location = self.index.settings.index
         runs, rejected = tuple(ingests.ingests(location)), tuple(ingests.rejects(location))
         return replace(view, ingests=runs, rejects=rejected)  # a run that adds nothing leaves its line too
 

@@ -13,8 +13,8 @@ from small_corpus import DOCUMENTS, encode_all, plain
 from sparc_search.cli import ask_prompt
 from sparc_search.cli.answer_text import in_its_sentence
 from sparc_search.cli.main import run
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.records import Answer, Document, Passage
 from sparc_search.stores.local import open_store
 

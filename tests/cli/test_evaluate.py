@@ -11,7 +11,7 @@ from small_corpus import DOCUMENTS, encode_all
 from tiny_model import BODY, tiny_network, tiny_pieces
 
 from sparc_search.cli.main import run
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.stores.local import open_store
 
 Out = pytest.CaptureFixture[str]

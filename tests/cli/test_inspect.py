@@ -10,7 +10,7 @@ import pytest
 from small_corpus import DOCUMENTS, encode_all, plain
 
 from sparc_search.cli.main import run
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.records import Document
 from sparc_search.stores.local import open_store
 

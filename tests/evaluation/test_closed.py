@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import ReaderError
 from sparc_search.evaluation.closed import (
     VARIANTS,
@@ -17,7 +18,6 @@ from sparc_search.evaluation.closed import (
     read_paragraphs,
     summarise,
 )
-from sparc_search.interfaces import Encoder
 
 TEXT = "Ada built the bridge in 1874. Bob built the tower in 1917."
 

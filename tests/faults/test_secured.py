@@ -11,9 +11,9 @@ import pytest
 from loads import long_documents
 from servers import SecuredOpenSearch
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import EngineError, SparcSearchError
 from sparc_search.index import open_store
-from sparc_search.interfaces import Encoder
 from sparc_search.settings import Settings
 
 NAME = f"sparc-search-{uuid4().hex[:8]}"

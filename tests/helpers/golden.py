@@ -13,8 +13,8 @@ from pathlib import Path
 
 from small_corpus import DOCUMENTS, encode_all, words
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.settings import Settings
 from sparc_search.stores.dense import open_dense_store
 from sparc_search.stores.local import open_store

@@ -12,9 +12,10 @@ import numpy as np
 from engines import Engine
 from small_corpus import encode_all
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import store_opener
-from sparc_search.interfaces import EncodedDocument, Encoder, Refusal
 from sparc_search.records import Document
+from sparc_search.stored import EncodedDocument, Refusal
 from sparc_search.stores.opensearch.bulk import Limits
 
 AT_ONCE = 40

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import settings
 from small_corpus import DOCUMENTS, encode_all
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.settings import Settings
+from sparc_search.stored import EncodedDocument
 from sparc_search.stores.local import open_store
 
 settings.register_profile("unhurried", deadline=None)

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from small_corpus import DOCUMENTS, encode_all, plain
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
 from sparc_search.inspection import index_view, to_csv, to_json
 from sparc_search.inspection.histogram import histogram
 from sparc_search.inspection.ingests import ingests, note_ingest, rejects
-from sparc_search.interfaces import Encoder, FeatureCount
 from sparc_search.settings import Settings
+from sparc_search.stored import FeatureCount
 from sparc_search.stores.local import open_store
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.loaders.encoding import Encoding, Job, Stopped
 from sparc_search.loaders.walk import Root
 from sparc_search.records import Document, EncodedPassage, EncodedQuestion, Passage

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tiny_model import WORDS, without_padding
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.model.encoder_torch import SparcModel, TorchNetwork
 from sparc_search.model.encoding import BatchTokens, Network, NetworkEncoder, Outputs, batches_by_length
 from sparc_search.records import SIDES, TITLE, Passage

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from small_corpus import DOCUMENTS, encode_all, plain
 
-from sparc_search.interfaces import DenseStore, Encoder, Hit, Searchable
+from sparc_search.dense_store import DenseStore
+from sparc_search.encoder import Encoder
 from sparc_search.records import STRATEGIES, Features, Reply
 from sparc_search.search.coordinator import Coordinator, SearchOptions
+from sparc_search.stored import Hit
 from sparc_search.stores.dense import open_dense_store
 from sparc_search.stores.local import LocalStore, open_store
 

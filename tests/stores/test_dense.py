@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from sparc_search.dense_store import DenseStore
 from sparc_search.errors import IndexDamaged
-from sparc_search.interfaces import DenseStore, DenseStoreOpener, VectorChange
+from sparc_search.stored import VectorChange
 from sparc_search.stores import vector_index
 from sparc_search.stores.dense import FaissStore, open_dense_store
 from sparc_search.stores.vector_index import VectorIndex, quantised, write_faiss

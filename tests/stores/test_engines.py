@@ -12,28 +12,10 @@ import pytest
 from engines import Engine
 from small_corpus import DOCUMENTS, QUERY, all_passages, best, encode_all, encoded, nearest, plain, readers, words
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import IndexFailure, IndexLocked, IndexMismatch, IndexNotFound, UsageError
-from sparc_search.interfaces import (
-    BatchFetch,
-    Browsable,
-    Compactable,
-    DenseSearch,
-    Described,
-    Encoder,
-    Enumerable,
-    FeatureCatalogue,
-    FeatureCount,
-    Listing,
-    Matching,
-    Pinning,
-    Rebuildable,
-    Sized,
-    SourceCatalogue,
-    Store,
-    VectorSource,
-    Verifiable,
-)
 from sparc_search.records import Document, Section
+from sparc_search.stored import FeatureCount, Listing
 
 PROTOCOLS = (
     Store,

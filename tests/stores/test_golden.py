@@ -9,7 +9,7 @@ from pathlib import Path
 import golden
 import pytest
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.stores.local import open_store
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from small_corpus import DOCUMENTS, QUERY, all_passages, best, encode_all, encoded, nearest, readers, words
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import (
     DiskFull,
     IndexDamaged,
@@ -20,9 +21,6 @@ from sparc_search.errors import (
     IndexLocked,
     IndexMismatch,
     IndexNotFound,
-)
-from sparc_search.interfaces import (
-    Encoder,
 )
 from sparc_search.stores.local import LocalStore, open_store, writer
 

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_corpus import encode_all, plain
 
-from sparc_search.interfaces import Browsable, Encoder, FeatureCatalogue, FeatureCount, Listing
+from sparc_search.encoder import Encoder
+from sparc_search.stored import FeatureCount, Listing
 from sparc_search.stores.local import open_store
 
 WORDS = ("ice", "snow", "rock", "peak", "fog", "the")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from small_corpus import encode_all
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.records import Document
 from sparc_search.stores.local import LocalStore, open_store, points, writer
 

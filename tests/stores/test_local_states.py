@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from small_corpus import encode_all
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.records import Document
 from sparc_search.stores.local import LocalStore, open_store, writer
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_corpus import DOCUMENTS, encode_all
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.stores.derived_files import map_array, release, save_array
 from sparc_search.stores.local import open_store
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.loaders.outcomes import Summary
 from sparc_search.loaders.pipeline import ingest
 from sparc_search.loaders.plan import Plan

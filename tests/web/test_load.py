@@ -18,8 +18,8 @@ import pytest
 from small_corpus import DOCUMENTS, encode_all
 
 from sparc_search import plugins
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.web.app import create_app
 from sparc_search.web.limits import Limits
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
-from ...interfaces import EncodedDocument, StoredPassage
 from ...records import Document, EncodedPassage, Passage, Section
+from ...stored import EncodedDocument, StoredPassage
 from .. import phrase_block
-from .features import as_features, decode_features
+from ..features import as_features, decode_features
 from .segment import Source
 
 _MOST_PARAMETERS = 500

@@ -15,8 +15,8 @@ import pytest
 from engines import Engine
 from small_corpus import DOCUMENTS, encode_all
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import IndexLocked
-from sparc_search.interfaces import Encoder
 from sparc_search.stores.opensearch.access import access_of
 from sparc_search.stores.opensearch.lease import Holder, Lease
 from sparc_search.stores.opensearch.lifecycle import ensure_control

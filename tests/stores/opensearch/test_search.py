@@ -13,10 +13,11 @@ from engines import Engine
 from small_corpus import DOCUMENTS, encode_all, encoded, plain
 from starlette.testclient import TestClient
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
 from sparc_search.inspection import answer_view
-from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.ngrams import feature_name
+from sparc_search.stored import EncodedDocument
 from sparc_search.stores.opensearch import search
 from sparc_search.web.app import create_app
 

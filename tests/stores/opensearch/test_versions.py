@@ -11,9 +11,9 @@ import pytest
 from engines import Engine
 from small_corpus import DOCUMENTS, encode_all, plain
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import IndexDamaged, IndexFailure, IndexMismatch, IndexNotFound
 from sparc_search.index import store_opener
-from sparc_search.interfaces import Encoder, RebuildOpener, Reversible, Selective
 from sparc_search.stores.opensearch.names import key
 
 ANYWHERE = np.ones((1, 4), np.float32)

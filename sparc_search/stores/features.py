@@ -15,12 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import IndexDamaged
-from ...ngrams import round_up_9bits
-from ...records import Features
-from ..short_floats import shorten, unshorten
+from ..errors import IndexDamaged
+from ..ngrams import round_up_9bits
+from ..records import FIELDS, Features
+from .short_floats import shorten, unshorten
 
-FIELDS = ("end", "lex", "start")
+_ORDER = tuple(sorted(FIELDS))
+"""The order of the fields in the bytes."""
+
 _HEAD = struct.Struct("<II")
 
 
@@ -33,19 +35,24 @@ class FieldValues:
     values: NDArray[np.uint16]
 
 
-def encode_features(features: Features) -> bytes:
-    """Features as bytes; values are rounded up to 9 significant bits, as on every engine."""
+def nonzero(features: Features) -> dict[str, dict[str, float]]:
+    """The features of every field that are not zero; `ValueError` for a field that no index has."""
     unknown = set(features) - set(FIELDS)
     if unknown:
         raise ValueError(f"unknown feature fields: {sorted(unknown)}")
-    positive = {field: {n: v for n, v in features.get(field, {}).items() if v != 0} for field in FIELDS}
+    return {field: {name: value for name, value in features.get(field, {}).items() if value} for field in _ORDER}
+
+
+def encode_features(features: Features) -> bytes:
+    """Features as bytes; values are rounded up to 9 significant bits, as on every engine."""
+    positive = nonzero(features)
     names = sorted(set().union(*positive.values()))
     if any("\n" in name or "\0" in name or not name for name in names):
         raise ValueError("a feature name is empty or holds a line break or a null character")
-    has = np.array([[name in positive[field] for name in names] for field in FIELDS], bool)
+    has = np.array([[name in positive[field] for name in names] for field in _ORDER], bool)
     bitmaps = np.packbits(has, axis=1).tobytes()
     packed = zlib.compress("\n".join(names).encode("utf-8", "surrogatepass") + b"\0" + bitmaps)
-    values = b"".join(_values(names, positive[field]) for field in FIELDS)
+    values = b"".join(_values(names, positive[field]) for field in _ORDER)
     return _HEAD.pack(len(names), len(packed)) + packed + values
 
 
@@ -70,10 +77,10 @@ def _decode(data: bytes) -> list[FieldValues]:
     names = text.decode("utf-8", "surrogatepass").split("\n") if count else []
     size = -(-count // 8)
     values = np.frombuffer(data, "<u2", offset=_HEAD.size + length)
-    if len(names) != count or len(bitmaps) != size * len(FIELDS):
+    if len(names) != count or len(bitmaps) != size * len(_ORDER):
         raise ValueError("counts")
     found = []
-    for number, field in enumerate(FIELDS):
+    for number, field in enumerate(_ORDER):
         bits = np.frombuffer(bitmaps, np.uint8, size, number * size)
         own = [names[i] for i in np.flatnonzero(np.unpackbits(bits, count=count)).tolist()]
         found.append(FieldValues(field, own, values[: len(own)]))
