@@ -127,18 +127,19 @@ class Engine:
 
     def settings(self, name: str = "index", **more: Any) -> Settings:
         """Settings for an index of this name."""
+        return Settings().changed(**{**self._values(name), **more})
+
+    def environment(self, name: str = "index") -> dict[str, str]:
+        """The same for a process."""
+        return {f"SPARC_SEARCH_{key.upper()}": str(value) for key, value in self._values(name).items()}
+
+    def _values(self, name: str) -> dict[str, Any]:
         own: dict[str, Any] = {"index": self.folder / name}
         if self.url:
             own |= {"engine": "opensearch", "url": self.url, "index_name": f"{self.prefix}-{name}"}
         else:
             own |= {"engine": self.name, **ENGINES[self.name]}
-        return Settings(**{**own, **more})
-
-    def environment(self, name: str = "index") -> dict[str, str]:
-        """The same for a process."""
-        settings = self.settings(name)
-        keys = ("index", "engine", "url", "index_name") if self.url else ("index",)
-        return {f"SPARC_SEARCH_{key.upper()}": str(getattr(settings, key)) for key in keys}
+        return own
 
     def open(self, encoder: str = "toy-1", *, writable: bool = True, name: str = "index", **more: Any) -> Store:
         """Open (or make) an index."""
