@@ -230,6 +230,7 @@ class Index:
             first_stage_lex_weight=settings.first_stage_lex_weight,
             where=dict(where or {}),
             explain=explain,
+            refuse_partial=settings.partial == "refuse",
         )
 
     # --- filling -----------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ or servers is shown without control characters.
 | 0 | done |
 | 1 | an error: `Error: …`, and below it what to do about it |
 | 2 | wrong usage, or a setting that is unknown or out of range |
-| 3 | done, but some documents were rejected |
+| 3 | done, but not all of it: some documents were rejected, or answers may be missing |
 | 130 | interrupted by Ctrl-C |
 """
 
