@@ -10,8 +10,9 @@ from starlette.requests import Request
 
 from sparc_search import inspection
 from sparc_search.index import Index
-from sparc_search.inspection import ingests
+from sparc_search.loaders import history
 
+from .brake import Brake
 from .limits import Gate, Limits
 from .requests import ApiParameters
 
@@ -26,7 +27,8 @@ class State:
     index: Index
     limits: Limits
     gate: Gate
-    token: str = ""
+    token: str
+    brake: Brake
     metrics: Metrics | None = None
     parameters: ApiParameters = field(init=False)
     _overview: inspection.IndexView | None = None
@@ -43,7 +45,7 @@ class State:
             if view is None or view.snapshot != snapshot:
                 view = self._overview = inspection.index_view(self.index)
         location = self.index.settings.index
-        runs, rejected = tuple(ingests.ingests(location)), tuple(ingests.rejects(location))
+        runs, rejected = tuple(history.ingests(location)), tuple(history.rejects(location))
         return replace(view, ingests=runs, rejects=rejected)  # a run that adds nothing leaves its line too
 
 

@@ -206,6 +206,31 @@ def test_one_answer_of_the_whole_road_shows_its_characters(torch_encoder: Networ
     assert {"Café", "Café in Paris", "北京大学", "京大", "😀", "Paris — 北", "built."} <= shown
 
 
+class Widths:
+    """A network that remembers how many texts it was given at once."""
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.texts = network, list[int]()
+
+    def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Outputs:
+        self.texts.append(len(ids))
+        return self.network(ids, mask)
+
+
+def test_batches_are_as_large_as_is_asked_for(torch_encoder: NetworkEncoder) -> None:
+    network = Widths(torch_encoder._passage_network)
+    encoder = NetworkEncoder(torch_encoder.config, torch_encoder.pieces, network, network, "x")
+    many = passages_of(["the dome " * 10] * 400)  # 22 word pieces each, with the special ones
+    encoder.encode_passages(many)
+    encoder.in_batches_of(22 * 300).encode_passages(many)
+    encoder.in_batches_of(1).encode_passages(many[:3])
+    assert network.texts == [186, 186, 28, 300, 100, 1, 1, 1]
+    singly = NetworkEncoder(torch_encoder.config, torch_encoder.pieces, network, network, "x", BatchTokens(1, 1))
+    network.texts.clear()
+    singly.in_batches_of(100_000).encode_passages(many[:3])  # int8 has one scale for a batch, so it stays at one text
+    assert network.texts == [1, 1, 1]
+
+
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 300))
 def test_batches_hold_every_row_once_and_few_tokens(lengths: list[int], most: int) -> None:
     batches = list(batches_by_length(lengths, most))
