@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -373,7 +373,7 @@ class Index:
             open_engine(self.settings, self.engine.encoder).close()
         lines = export_lines(self._documents(), Header(self.engine.encoder, encoded))
         if isinstance(target, str | Path):
-            write_lines(Path(target).expanduser(), lines)
+            write_lines(Path(target), lines)
         else:
             for line in lines:
                 target.write(line + "\n")
@@ -388,12 +388,11 @@ class Index:
         ...     copy.import_("notes.jsonl").indexed
         2
         """
-        from .loaders.exchange import lines_from, read_export
+        from .loaders.exchange import lines_of, read_export
         from .loaders.plan import Plan
         from .loaders.running import run_documents
 
-        named = isinstance(source, str | Path)
-        with closing(lines_from(Path(source).expanduser()) if named else _generated(source)) as lines:
+        with closing(lines_of(source)) as lines:
             header, documents = read_export(lines)
             encoder = None if header.encoded else self.encoder
             with self._writing(encoder.fingerprint if encoder else header.encoder) as engine:
@@ -674,10 +673,6 @@ def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
     nowhere = Path("/dev/null")
     checked = load(values, environ={}, folder=nowhere, user_folder=nowhere)
     return replace(settings, **{name: getattr(checked, name) for name in values})
-
-
-def _generated(lines: Iterable[str]) -> Generator[str, None, None]:
-    yield from lines
 
 
 def _size(admin: Admin) -> int:

@@ -1,15 +1,18 @@
-"""What the loader tests share: reading bytes with a reader, a store in a dict, and running a whole ingest."""
+"""What the loader tests share: reading bytes with a reader, an engine in a dict, and running a whole ingest."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 import pytest
 
 from sparc_search import plugins
 from sparc_search.encoder import Encoder
+from sparc_search.engine import Admin, Engine, Place, View, Where, Writer
 from sparc_search.errors import RejectedDocument
 from sparc_search.loaders.formats import Formats
 from sparc_search.loaders.limits import ChildLimits
@@ -21,53 +24,84 @@ from sparc_search.loaders.reading import Read, Reading
 from sparc_search.loaders.resuming import Item, items_of
 from sparc_search.loaders.walk import Passed, roots, walk
 from sparc_search.records import Document, Features
-from sparc_search.stored import EncodedDocument, Hit, Statistics, StoredPassage
+from sparc_search.stored import EncodedDocument, Fetched, Hits, Refusal, Statistics
 
 
-class DictStore:
-    """Documents in a dict. `batches` keeps what each `add` brought, `looked_up` what was asked for."""
+class DictEngine(Engine):
+    """Documents in a dict. `batches` keeps what each `add` brought, `deleted` what went."""
 
     def __init__(self) -> None:
         self.documents: dict[str, EncodedDocument] = {}
         self.batches: list[list[str]] = []
         self.deleted: list[str] = []
+        self.encoder = ""
 
-    def add(self, documents: Sequence[EncodedDocument]) -> None:
-        self.batches.append([document.document.id for document in documents])
-        self.documents.update({document.document.id: document for document in documents})
+    @classmethod
+    def open(cls, place: Place, encoder: str = "", *, writable: bool = False) -> Self:
+        return cls()
 
-    def delete(self, document_ids: Iterable[str]) -> int:
-        ids = [document_id for document_id in document_ids if self.documents.pop(document_id, None)]
-        self.deleted += ids
-        return len(ids)
+    @contextmanager
+    def view(self) -> Iterator[View]:
+        yield DictView(self)
 
-    def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
-        return {name: self.documents[name].content_hash for name in document_ids if name in self.documents}
+    def writer(self) -> Writer:
+        return DictWriter(self)
 
-    def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
-        for name, document in self.documents.items():
-            if document.document.source.startswith(source_prefix):
-                yield name, document.document.source
+    def admin(self) -> Admin:
+        return DictAdmin(self)
 
     def size_in_bytes(self) -> int:
         return sum(10 * len(document.document.text) for document in self.documents.values())
 
-    def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> list[Hit]:
-        return []
 
-    def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
-        return []
+class DictView(View):
+    def __init__(self, engine: DictEngine) -> None:
+        self._documents = engine.documents
+
+    def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
+        return {name: self._documents[name].content_hash for name in document_ids if name in self._documents}
+
+    def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
+        for name, document in self._documents.items():
+            if document.document.source.startswith(source_prefix):
+                yield name, document.document.source
+
+    def sparse_search(self, queries: Sequence[Features], k: int, where: Where) -> list[Hits]:
+        return [Hits() for _ in queries]
+
+    def fetch(self, passage_ids: Sequence[str]) -> Fetched:
+        return Fetched()
 
     def statistics(self, lex_names: Sequence[str]) -> Statistics:
         return Statistics(0, 0, {})
 
-    def close(self) -> None:
-        pass
+
+class DictWriter(Writer):
+    def __init__(self, engine: DictEngine) -> None:
+        self._engine = engine
+
+    def add(self, documents: Sequence[EncodedDocument]) -> list[Refusal]:
+        self._engine.batches.append([document.document.id for document in documents])
+        self._engine.documents.update({document.document.id: document for document in documents})
+        return []
+
+    def delete(self, document_ids: Iterable[str]) -> int:
+        ids = [document_id for document_id in document_ids if self._engine.documents.pop(document_id, None)]
+        self._engine.deleted += ids
+        return len(ids)
+
+
+class DictAdmin(Admin):
+    def __init__(self, engine: DictEngine) -> None:
+        self._engine = engine
+
+    def size_in_bytes(self) -> int:
+        return self._engine.size_in_bytes()
 
 
 @pytest.fixture
-def store() -> DictStore:
-    return DictStore()
+def store() -> DictEngine:
+    return DictEngine()
 
 
 ReadBytes = Callable[..., list[Item]]
@@ -133,7 +167,7 @@ def run(toy_encoder: Encoder) -> Run:
     """`run(store, folder, sync=True)`: a whole ingest; its outcomes and its summary."""
 
     def whole(
-        store: Store | None, *paths: Path | str, encoder: Encoder = toy_encoder, **settings: object
+        store: Engine | None, *paths: Path | str, encoder: Encoder = toy_encoder, **settings: object
     ) -> tuple[list[Outcome], Summary]:
         plan = Plan(roots([str(path) for path in paths]), **settings)  # type: ignore[arg-type]
         *before, summary = ingest(plan, encoder, store)

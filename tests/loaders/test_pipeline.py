@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from sparc_search import plugins
 from sparc_search.encoder import Encoder
-from sparc_search.errors import DiskFull, UsageError
+from sparc_search.engine import Place, View
+from sparc_search.errors import DiskFull, Unsupported, UsageError
 from sparc_search.loaders import pipeline
 from sparc_search.loaders.outcomes import Outcome, Progress, Summary
 from sparc_search.loaders.passages import cut
@@ -21,6 +21,7 @@ from sparc_search.loaders.pipeline import ingest
 from sparc_search.loaders.plan import Plan
 from sparc_search.loaders.walk import roots
 from sparc_search.stored import EncodedDocument
+from sparc_search.stores.local import LocalEngine
 
 Run = Callable[..., tuple[list[Outcome], Summary]]
 
@@ -259,10 +260,10 @@ def test_too_many_rejects_stop_the_run(run: Run, store: Any, tmp_path: Path) -> 
 
 
 def test_a_full_disk_ends_the_run(store: Any, corpus: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(documents: Sequence[EncodedDocument]) -> None:
+    def full(writer: object, documents: Sequence[EncodedDocument]) -> None:
         raise DiskFull("no room", "free some")
 
-    monkeypatch.setattr(store, "add", full)
+    monkeypatch.setattr(type(store.writer()), "add", full)
     with pytest.raises(DiskFull):
         run(store, corpus)
 
@@ -338,32 +339,27 @@ def test_sync_of_a_glob_and_of_a_file(run: Run, store: Any, corpus: Path) -> Non
     assert store.deleted == ["corpus/seas.txt"]
 
 
-def test_sync_needs_a_store_that_knows_its_sources(corpus: Path, toy_encoder: Encoder, store: Any) -> None:
-    class Plain:
-        add, delete, content_hashes = store.add, store.delete, store.content_hashes
-        sparse_search, fetch, statistics, close = store.sparse_search, store.fetch, store.statistics, store.close
-
-    with pytest.raises(UsageError, match="--sync"):
-        list(ingest(Plan(roots([str(corpus)]), sync=True), toy_encoder, Plain()))
-
-
-# --- the real store --------------------------------------------------------------------------------------------------
+def test_sync_needs_an_engine_that_knows_its_sources(
+    corpus: Path, toy_encoder: Encoder, store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.view() as view:
+        monkeypatch.setattr(type(view), "documents_from", View.documents_from)
+    with pytest.raises(Unsupported, match="--sync"):
+        list(ingest(Plan(roots([str(corpus)]), sync=True), toy_encoder, store))
 
 
-@pytest.fixture
-def local(tmp_path: Path, toy_encoder: Encoder) -> Iterator[Store]:
-    store = plugins.load("stores", "local")(tmp_path / "index", toy_encoder.fingerprint, writable=True)
-    yield store
-    store.close()
+# --- the real engine -------------------------------------------------------------------------------------------------
 
 
-def test_the_local_store_takes_it_all(run: Run, local: Store, corpus: Path, toy_encoder: Encoder) -> None:
-    _, first = run(local, corpus)
-    assert (first.indexed, first.rejected) == (4, 1)
-    assert first.bytes_per_word
-    _, second = run(local, corpus)
-    assert (second.unchanged, second.indexed) == (4, 0)
-    (corpus / "seas.txt").unlink()
-    _, third = run(local, corpus, sync=True)
-    assert third.deleted == 1
-    assert set(local.content_hashes(["corpus/alps.md", "corpus/seas.txt", "j1"])) == {"corpus/alps.md", "j1"}
+def test_the_local_engine_takes_it_all(run: Run, corpus: Path, tmp_path: Path, toy_encoder: Encoder) -> None:
+    with LocalEngine.open(Place(tmp_path / "index"), toy_encoder.fingerprint, writable=True) as local:
+        _, first = run(local, corpus)
+        assert (first.indexed, first.rejected) == (4, 1)
+        assert first.bytes_per_word
+        _, second = run(local, corpus)
+        assert (second.unchanged, second.indexed) == (4, 0)
+        (corpus / "seas.txt").unlink()
+        _, third = run(local, corpus, sync=True)
+        assert third.deleted == 1
+        with local.view() as view:
+            assert set(view.content_hashes(["corpus/alps.md", "corpus/seas.txt", "j1"])) == {"corpus/alps.md", "j1"}
