@@ -26,6 +26,9 @@ class Encoder(ABC):
     card: Mapping[str, Any] = {}
     """What is known of the model: how it was trained, how good it is, how its confidence is calibrated."""
 
+    ngrams: tuple[int, ...] = ()
+    """The sizes of the n-grams it weighs; none if it cannot be looked into."""
+
     # --- what must be there ----------------------------------------------------------------------------------------
 
     @abstractmethod

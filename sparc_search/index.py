@@ -393,7 +393,7 @@ class Index:
         Traceback (most recent call last):
         sparc_search.errors.IndexFailure: the index at notes is of this model already (name another with --model)
         """
-        settings = self.settings if model is None else _changed(self.settings, {"model": str(model)})
+        settings = self.settings if model is None else self.settings.changed(model=str(model))
         encoder = self.encoder if model is None else open_encoder(settings)
         if self.engine.encoder == encoder.fingerprint:
             raise IndexFailure(f"the index at {settings.index} is of this model already", "name another with --model")
@@ -608,14 +608,7 @@ def _chosen(
         values["index"] = Path(path).expanduser()
     if isinstance(encoder, str):
         values["encoder"] = encoder
-    return _changed(settings or load(), values), encoder if isinstance(encoder, Encoder) else None
-
-
-def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """The settings with other values, each checked; an unknown name is answered with the known ones."""
-    nowhere = Path("/dev/null")
-    checked = load(values, environ={}, folder=nowhere, user_folder=nowhere)
-    return replace(settings, **{name: getattr(checked, name) for name in values})
+    return (settings or load()).changed(**values), encoder if isinstance(encoder, Encoder) else None
 
 
 def _size(admin: Admin) -> int:

@@ -19,10 +19,11 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 # Lowest first. Rooms on one line do not import each other.
 LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("records", "errors"),
-    ("block_batch", "phrase_query"),
+    ("block_batch", "phrase_query", "setting", "squad", "trust"),
     ("stored",),
-    ("mappings", "settings", "ngrams", "engine", "encoder", "reader", "dense_store"),
+    ("mappings", "ngrams", "engine", "encoder", "reader", "dense_store"),
     ("plugins",),
+    ("settings",),
     ("model", "stores", "servers", "search scoring"),
     ("search", "opening"),
     ("loaders",),

@@ -76,7 +76,7 @@ class NetworkEncoder(Encoder):
         self._batch_tokens, self._workers = batch_tokens, workers
         self.fingerprint = fingerprint
         self.card = dict(card or {})
-        self.window = config.window - 2
+        self.window, self.ngrams = config.window - 2, config.ngrams
 
     def prepare(self) -> None:
         """Load what is loaded at the first use, so that the first question need not wait for it."""

@@ -12,7 +12,9 @@ from sparc_search import inspection
 from sparc_search.index import Index
 from sparc_search.loaders import history
 
+from .brake import Brake
 from .limits import Gate, Limits
+from .requests import ApiParameters
 
 if TYPE_CHECKING:
     from .metrics import Metrics
@@ -25,10 +27,15 @@ class State:
     index: Index
     limits: Limits
     gate: Gate
-    token: str = ""
+    token: str
+    brake: Brake
     metrics: Metrics | None = None
+    parameters: ApiParameters = field(init=False)
     _overview: inspection.IndexView | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.parameters = ApiParameters(self.limits, self.index.encoder.ngrams)
 
     def overview(self) -> inspection.IndexView:
         """The index as a whole; looked at again when it has changed."""

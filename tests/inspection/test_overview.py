@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all, plain
 
 from sparc_search.encoder import Encoder
@@ -13,7 +14,6 @@ from sparc_search.inspection import index_view, to_csv, to_json
 from sparc_search.inspection.histogram import histogram
 from sparc_search.settings import Settings
 from sparc_search.stored import FeatureCount
-from sparc_search.stores.local import open_store
 
 
 def test_an_index_as_a_whole(index: Index, toy_encoder: Encoder) -> None:
@@ -35,7 +35,7 @@ def test_an_index_as_a_whole(index: Index, toy_encoder: Encoder) -> None:
 
 
 def test_an_empty_index(tmp_path: Path, toy_encoder: Encoder) -> None:
-    open_store(tmp_path / "empty", toy_encoder.fingerprint, writable=True).close()
+    open_local(tmp_path / "empty", toy_encoder.fingerprint, writable=True).close()
     with Index.open(tmp_path / "empty", settings=Settings(), encoder=toy_encoder) as index:
         view = index_view(index)
     assert (view.passages, view.sample.passages, view.sample.kept) == (0, 0, {"start": 0.0, "end": 0.0})
@@ -44,8 +44,9 @@ def test_an_empty_index(tmp_path: Path, toy_encoder: Encoder) -> None:
 
 def test_a_sample_is_spread_evenly(make, toy_encoder: Encoder) -> None:  # type: ignore[no-untyped-def]
     index = make(*encode_all([plain(f"d{number:02}", f"word{number}") for number in range(50)], toy_encoder))
-    assert index.store.sample(5) == [f"d{number:02}/0" for number in (0, 10, 20, 30, 40)]
-    assert len(index.store.sample(500)) == 50
+    with index.engine.view() as view:
+        assert view.sample(5) == [f"d{number:02}/0" for number in (0, 10, 20, 30, 40)]
+        assert len(view.sample(500)) == 50
     assert index_view(index, sample=10).sample.passages == 10
 
 

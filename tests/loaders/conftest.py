@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Self
 
 import pytest
 
@@ -27,22 +26,20 @@ from sparc_search.records import Document, Features
 from sparc_search.stored import EncodedDocument, Fetched, Hits, Refusal, Statistics
 
 
-class DictEngine(Engine):
-    """Documents in a dict. `batches` keeps what each `add` brought, `deleted` what went."""
+class DictStore(Engine):
+    """Documents in a dict. `batches` keeps what each `add` brought."""
 
     def __init__(self) -> None:
         self.documents: dict[str, EncodedDocument] = {}
         self.batches: list[list[str]] = []
         self.deleted: list[str] = []
-        self.encoder = ""
 
     @classmethod
-    def open(cls, place: Place, encoder: str = "", *, writable: bool = False) -> Self:
+    def open(cls, place: Place, encoder: str = "", *, writable: bool = False) -> DictStore:
         return cls()
 
-    @contextmanager
-    def view(self) -> Iterator[View]:
-        yield DictView(self)
+    def view(self) -> AbstractContextManager[View]:
+        return nullcontext(DictView(self))
 
     def writer(self) -> Writer:
         return DictWriter(self)
@@ -50,21 +47,24 @@ class DictEngine(Engine):
     def admin(self) -> Admin:
         return DictAdmin(self)
 
+    def add(self, documents: Sequence[EncodedDocument]) -> list[Refusal]:
+        self.batches.append([document.document.id for document in documents])
+        self.documents.update({document.document.id: document for document in documents})
+        return []
+
     def size_in_bytes(self) -> int:
         return sum(10 * len(document.document.text) for document in self.documents.values())
 
 
-class DictView(View):
-    def __init__(self, engine: DictEngine) -> None:
-        self._documents = engine.documents
+class PlainView(View):
+    """What must be there; nothing is found."""
+
+    def __init__(self, store: DictStore) -> None:
+        self._store = store
 
     def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
-        return {name: self._documents[name].content_hash for name in document_ids if name in self._documents}
-
-    def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
-        for name, document in self._documents.items():
-            if document.document.source.startswith(source_prefix):
-                yield name, document.document.source
+        known = self._store.documents
+        return {name: known[name].content_hash for name in document_ids if name in known}
 
     def sparse_search(self, queries: Sequence[Features], k: int, where: Where) -> list[Hits]:
         return [Hits() for _ in queries]
@@ -76,32 +76,39 @@ class DictView(View):
         return Statistics(0, 0, {})
 
 
+class DictView(PlainView):
+    """That, and where documents came from."""
+
+    def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
+        for name, document in self._store.documents.items():
+            if document.document.source.startswith(source_prefix):
+                yield name, document.document.source
+
+
 class DictWriter(Writer):
-    def __init__(self, engine: DictEngine) -> None:
-        self._engine = engine
+    def __init__(self, store: DictStore) -> None:
+        self._store = store
 
     def add(self, documents: Sequence[EncodedDocument]) -> list[Refusal]:
-        self._engine.batches.append([document.document.id for document in documents])
-        self._engine.documents.update({document.document.id: document for document in documents})
-        return []
+        return self._store.add(documents)
 
     def delete(self, document_ids: Iterable[str]) -> int:
-        ids = [document_id for document_id in document_ids if self._engine.documents.pop(document_id, None)]
-        self._engine.deleted += ids
+        ids = [document_id for document_id in document_ids if self._store.documents.pop(document_id, None)]
+        self._store.deleted += ids
         return len(ids)
 
 
 class DictAdmin(Admin):
-    def __init__(self, engine: DictEngine) -> None:
-        self._engine = engine
+    def __init__(self, store: DictStore) -> None:
+        self._store = store
 
     def size_in_bytes(self) -> int:
-        return self._engine.size_in_bytes()
+        return self._store.size_in_bytes()
 
 
 @pytest.fixture
-def store() -> DictEngine:
-    return DictEngine()
+def store() -> DictStore:
+    return DictStore()
 
 
 ReadBytes = Callable[..., list[Item]]
@@ -164,13 +171,13 @@ def read_files() -> ReadFiles:
 
 @pytest.fixture
 def run(toy_encoder: Encoder) -> Run:
-    """`run(store, folder, sync=True)`: a whole ingest; its outcomes and its summary."""
+    """`run(engine, folder, sync=True)`: a whole ingest; its outcomes and its summary."""
 
     def whole(
-        store: Engine | None, *paths: Path | str, encoder: Encoder = toy_encoder, **settings: object
+        engine: Engine | None, *paths: Path | str, encoder: Encoder = toy_encoder, **settings: object
     ) -> tuple[list[Outcome], Summary]:
         plan = Plan(roots([str(path) for path in paths]), **settings)  # type: ignore[arg-type]
-        *before, summary = ingest(plan, encoder, store)
+        *before, summary = ingest(plan, encoder, engine)
         assert isinstance(summary, Summary)
         assert all(isinstance(event, Outcome | Progress) for event in before)
         return [event for event in before if isinstance(event, Outcome)], summary

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sparc_search.encoder import Encoder
-from sparc_search.engine import Place, View
+from sparc_search.engine import Engine
 from sparc_search.errors import DiskFull, Unsupported, UsageError
 from sparc_search.loaders import pipeline
 from sparc_search.loaders.outcomes import Outcome, Progress, Summary
@@ -20,8 +20,9 @@ from sparc_search.loaders.patterns import Filters
 from sparc_search.loaders.pipeline import ingest
 from sparc_search.loaders.plan import Plan
 from sparc_search.loaders.walk import roots
+from sparc_search.opening import open_engine
+from sparc_search.settings import Settings
 from sparc_search.stored import EncodedDocument
-from sparc_search.stores.local import LocalEngine
 
 Run = Callable[..., tuple[list[Outcome], Summary]]
 
@@ -260,10 +261,10 @@ def test_too_many_rejects_stop_the_run(run: Run, store: Any, tmp_path: Path) -> 
 
 
 def test_a_full_disk_ends_the_run(store: Any, corpus: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(writer: object, documents: Sequence[EncodedDocument]) -> None:
+    def full(documents: Sequence[EncodedDocument]) -> None:
         raise DiskFull("no room", "free some")
 
-    monkeypatch.setattr(type(store.writer()), "add", full)
+    monkeypatch.setattr(store, "add", full)
     with pytest.raises(DiskFull):
         run(store, corpus)
 
@@ -343,23 +344,29 @@ def test_sync_needs_an_engine_that_knows_its_sources(
     corpus: Path, toy_encoder: Encoder, store: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with store.view() as view:
-        monkeypatch.setattr(type(view), "documents_from", View.documents_from)
+        monkeypatch.delattr(type(view), "documents_from")
     with pytest.raises(Unsupported, match="--sync"):
         list(ingest(Plan(roots([str(corpus)]), sync=True), toy_encoder, store))
+    assert store.batches == []
 
 
-# --- the real engine -------------------------------------------------------------------------------------------------
+# --- the real store --------------------------------------------------------------------------------------------------
 
 
-def test_the_local_engine_takes_it_all(run: Run, corpus: Path, tmp_path: Path, toy_encoder: Encoder) -> None:
-    with LocalEngine.open(Place(tmp_path / "index"), toy_encoder.fingerprint, writable=True) as local:
-        _, first = run(local, corpus)
-        assert (first.indexed, first.rejected) == (4, 1)
-        assert first.bytes_per_word
-        _, second = run(local, corpus)
-        assert (second.unchanged, second.indexed) == (4, 0)
-        (corpus / "seas.txt").unlink()
-        _, third = run(local, corpus, sync=True)
-        assert third.deleted == 1
-        with local.view() as view:
-            assert set(view.content_hashes(["corpus/alps.md", "corpus/seas.txt", "j1"])) == {"corpus/alps.md", "j1"}
+@pytest.fixture
+def local(tmp_path: Path, toy_encoder: Encoder) -> Iterator[Engine]:
+    with open_engine(Settings(index=tmp_path / "index"), toy_encoder.fingerprint, writable=True) as engine:
+        yield engine
+
+
+def test_the_local_engine_takes_it_all(run: Run, local: Engine, corpus: Path, toy_encoder: Encoder) -> None:
+    _, first = run(local, corpus)
+    assert (first.indexed, first.rejected) == (4, 1)
+    assert first.bytes_per_word
+    _, second = run(local, corpus)
+    assert (second.unchanged, second.indexed) == (4, 0)
+    (corpus / "seas.txt").unlink()
+    _, third = run(local, corpus, sync=True)
+    assert third.deleted == 1
+    with local.view() as view:
+        assert set(view.content_hashes(["corpus/alps.md", "corpus/seas.txt", "j1"])) == {"corpus/alps.md", "j1"}

@@ -16,7 +16,10 @@ from sparc_search.encoder import Encoder
 from sparc_search.model.encoder_torch import SparcModel, TorchNetwork
 from sparc_search.model.encoding import BatchTokens, Network, NetworkEncoder, Outputs, batches_by_length
 from sparc_search.records import SIDES, TITLE, Passage
+from sparc_search.search.ranking import ranked
 from sparc_search.search.scorer import score_spans
+from sparc_search.stores.phrase_block import encode
+from sparc_search.stores.stored_blocks import CompiledBlocks
 
 texts = st.lists(st.sampled_from([*WORDS, "climbing", "xyz", ".", "北", "😀"]), max_size=40).map(" ".join)
 
@@ -179,6 +182,18 @@ def test_no_phrase_scores_above_the_features(text: str, question: str, torch_enc
         for number in range(len(spans)):
             parts = {part.kind: part.value for part in spans.parts(number)}
             assert parts["sparse start" if side == "start" else "sparse end"] <= bound * (1 + 1e-9)
+
+
+def test_no_answer_is_longer_than_those_the_model_was_trained_for(torch_encoder: NetworkEncoder) -> None:
+    longest = torch_encoder.config.longest_answer
+    [encoded] = torch_encoder.encode_passages(
+        [Passage("p", "d", 0, "the river dome gold lake city built tower bridge")]
+    )
+    spans = score_spans(torch_encoder.encode_questions(["what was built"])[0], [], [encoded.block])
+    assert max((spans.end - spans.start + 1).tolist()) == longest
+    stored = CompiledBlocks([encode(encoded.block)])
+    shown = list(ranked(torch_encoder.encode_questions(["what was built"])[0], [], stored, 100))
+    assert max(span.end - span.start + 1 for span in shown) <= longest
 
 
 def test_one_answer_of_the_whole_road_shows_its_characters(torch_encoder: NetworkEncoder) -> None:
