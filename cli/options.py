@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from sparc_search.settings import Settings, Sources, find, read
+from sparc_search.settings import Sources, find, read
 
 Function = Callable[..., Any]
 
