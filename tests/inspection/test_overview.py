@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all, plain
 
 from sparc_search.encoder import Encoder
@@ -15,7 +16,6 @@ from sparc_search.inspection.histogram import histogram
 from sparc_search.inspection.ingests import ingests, note_ingest, rejects
 from sparc_search.settings import Settings
 from sparc_search.stored import FeatureCount
-from sparc_search.stores.local import open_store
 
 
 def test_an_index_as_a_whole(index: Index, toy_encoder: Encoder) -> None:
@@ -37,7 +37,7 @@ def test_an_index_as_a_whole(index: Index, toy_encoder: Encoder) -> None:
 
 
 def test_an_empty_index(tmp_path: Path, toy_encoder: Encoder) -> None:
-    open_store(tmp_path / "empty", toy_encoder.fingerprint, writable=True).close()
+    open_local(tmp_path / "empty", toy_encoder.fingerprint, writable=True).close()
     with Index.open(tmp_path / "empty", settings=Settings(), encoder=toy_encoder) as index:
         view = index_view(index)
     assert (view.passages, view.sample.passages, view.sample.kept) == (0, 0, {"start": 0.0, "end": 0.0})
