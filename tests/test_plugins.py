@@ -81,7 +81,7 @@ def test_a_plugin_that_is_something_else_is_reported(folder: Path) -> None:
         "reader = 7\nencoder = 8\n",
         "[sparc_search.readers]\nodd = odd_things:reader\n[sparc_search.encoders]\nodd = odd_things:encoder\n",
     )
-    with pytest.raises(PluginError, match="is not an object with `suffixes` and `read`"):
+    with pytest.raises(PluginError, match=r"is not an instance of sparc_search\.reader\.Reader"):
         plugins.load("readers", "odd")
     with pytest.raises(PluginError, match="is not something to call"):
         plugins.load("encoders", "odd")
