@@ -60,6 +60,13 @@ class Settings:
     port: int = _setting(8000, "Port that `serve` listens at; 0 takes any that is free.", least=0, harmless=True)
     token: str = _setting("", "Token that clients of `serve` must send.", secret=True)
     token_file: str = _setting("", "File that holds the token of `serve`.", path=True)
+    connections: int = _setting(
+        500, "Connections that `serve` keeps open; fewer where the process may not open as many files.", least=8
+    )
+    request_seconds: float = _setting(20.0, "Seconds in which a request to `serve` must have arrived.", least=0.1)
+    login_tries: int = _setting(
+        10, "Wrong tokens that `serve` takes from one address before that has to wait; 0 for no brake.", least=0
+    )
     threads: int = _setting(0, "Processor threads; 0 lets the libraries choose.", least=0, harmless=True)
     log_level: str = _setting(
         "warning", "Least severity that is logged.", choices=("debug", "info", "warning", "error"), harmless=True

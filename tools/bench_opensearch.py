@@ -1,4 +1,4 @@
-"""Speed and size of an index on a server, on stdout and in docs/benchmarks.md.
+"""Speed and size of an index on a server, on stdout and in docs/benchmarks/.
 
     python -m tools.bench_opensearch [INDEX QUESTIONS.json] [--url URL | --heap 2g]
 

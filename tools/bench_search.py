@@ -1,4 +1,4 @@
-"""Speed, exactness and size of searching one index, on stdout and in docs/benchmarks.md.
+"""Speed, exactness and size of searching one index, on stdout and in docs/benchmarks/.
 
     python -m tools.bench_search INDEX QUESTIONS.json [--sample N] [--exact N]
 
@@ -155,7 +155,7 @@ def _exactness(index: Index, view: LocalView, questions: Sequence[str]) -> str:
     ]
     return (
         f"How often the best answer is the best of every phrase in the index ({len(judged):,} questions), by "
-        "candidates of each road:\n\n" + table(("candidates", *ways), rows)
+        "candidates of each retriever:\n\n" + table(("candidates", *ways), rows)
     )
 
 

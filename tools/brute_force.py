@@ -1,4 +1,4 @@
-"""The best phrase of a whole index, by scoring every one; and how far down each road proposes its passage."""
+"""The best phrase of a whole index, by scoring every one; and how far down each retriever proposes its passage."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def ranks(
     lex_weight: float,
     k: int,
 ) -> list[tuple[int, int]]:
-    """For each question where the sparse and the dense road propose the best phrase's passage, from 0; k if not."""
+    """For each question, at which place each retriever proposes the best phrase's passage, from 0; k if it does not."""
     lex = weights(view, questions)
     sparse_hits = sparse_first.propose(view, questions, lex, lex_weight, k, {})
     dense_hits = dense_first.propose(view, None, questions, k, {})

@@ -63,7 +63,7 @@ class CompiledBlocks(ScoresSpans):
                 query.weights,
                 query.terms,
                 query.term_weights,
-                query.max_tokens,
+                query.longest_answer,
                 where,
                 parts,
             )

@@ -176,8 +176,8 @@ def test_nothing_hostile_reaches_the_terminal(folder: Path, toy_encoder: Encoder
     assert "[bold]now[/bold]" in out
 
 
-def test_it_runs_as_a_program(folder: Path, run_cli: Any) -> None:
-    done = run_cli("ask", EIGER, "--top-k", "1", cwd=folder)
+def test_it_runs_as_a_program(folder: Path, run_program: Any) -> None:
+    done = run_program("ask", EIGER, "--top-k", "1", cwd=folder)
     assert done.returncode == 0
     assert "[1858]" in done.stdout
     assert done.stderr == ""

@@ -7,16 +7,12 @@ from pathlib import Path
 
 import pytest
 from engines import open_local
-from hypothesis import settings
 from small_corpus import DOCUMENTS, encode_all
 
 from sparc_search.encoder import Encoder
 from sparc_search.index import Index
 from sparc_search.settings import Settings
 from sparc_search.stored import EncodedDocument
-
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
 
 Make = Callable[..., Index]
 

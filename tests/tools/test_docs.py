@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,3 +99,10 @@ def test_a_fault_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: 
     page.write_text(text)
     monkeypatch.setattr(docs, "ROOT", tmp_path)
     assert [*docs._dead_links(page), *docs._unknown_commands(page)] == ([found] if found else [])
+
+
+def test_the_architecture_lists_every_room_in_the_order_of_its_layer() -> None:
+    layering = runpy.run_path(str(ROOT / "tools" / "layering.py"))
+    page = (ROOT / "docs/architecture.md").read_text()
+    listed = re.findall(r"^\| (\d+) \| `([\w ]+)` \|", page, re.MULTILINE)
+    assert listed == [(str(number), room) for number, line in enumerate(layering["LAYERS"], 1) for room in line]
