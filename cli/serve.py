@@ -64,8 +64,8 @@ def serve(
 
     token = _token(settings)
     host = settings.host
-    index = Index.open(settings=settings)
-    try:
+    with Index(settings) as index:
+        index.prepare()
         limits = serving.fitted(
             Limits(
                 running=workers,
@@ -83,8 +83,6 @@ def serve(
                 click.launch(address)
             serving.serve(app, listening, limits)
         note("Stopped.")
-    finally:
-        index.close()
 
 
 def _token(settings: Settings) -> str:

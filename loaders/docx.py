@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, Final
 from xml.parsers import expat
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
@@ -24,7 +25,7 @@ _MEMBERS: Final = 10_000
 _PIECE: Final = 64 * 1024
 
 
-class DocxReader:
+class DocxReader(Reader):
     """Word documents (.docx): one document; headings become the title path."""
 
     suffixes = (".docx",)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
@@ -22,7 +23,7 @@ _NESTING: Final = 100  # levels of lists and quotations (an item is one below it
 _MARKERS: Final = re.compile(r"^(?:[>*+-](?=[ \t>]|$)|\d{1,9}[.)](?=[ \t])|[ \t])+", re.MULTILINE)
 
 
-class MarkdownReader:
+class MarkdownReader(Reader):
     """Markdown: one document; headings become the title path, front matter the metadata."""
 
     suffixes = (".md", ".markdown", ".mdown")

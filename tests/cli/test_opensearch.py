@@ -43,7 +43,7 @@ def data() -> Iterator[Path]:
         run("stop", "--data", folder / "cluster")
 
 
-@pytest.mark.slow
+@pytest.mark.servers
 @pytest.mark.timeout(1800)
 def test_a_node_lives_dies_comes_back_and_stops(data: Path) -> None:
     ready(OPENSEARCH)

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparc_search.interfaces import Inspectable
 from sparc_search.model.after_network import may_be
 from sparc_search.model.encoding import NetworkEncoder
 from sparc_search.records import SIDES, Passage
+
+pytestmark = pytest.mark.extras  # the tiny model is made with torch
 
 PASSAGE = Passage("d/0", "d", 0, "The golden dome of the museum was painted in 1882, climbing the tower.", title="Rome")
 

@@ -17,8 +17,8 @@ from small_corpus import DOCUMENTS, encode_all
 from starlette.testclient import TestClient
 
 from sparc_search import plugins
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.records import Document
 from sparc_search.settings import load
 from sparc_search.web import serving
