@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +53,8 @@ def ask(
 
     conditions = _conditions(where)
     questions = _questions(question, path)
-    with closing(Index.open(settings=settings)) as index:
+    with Index(settings) as index:
+        index.prepare()
         if questions is None:
             from .ask_prompt import converse
 

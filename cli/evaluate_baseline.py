@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from .options import json_option, settings_options
 from .terminal import note
 
 if TYPE_CHECKING:
+    from sparc_search.engine import Engine
     from sparc_search.evaluation.bm25 import Bm25
     from sparc_search.evaluation.measuring import Run
     from sparc_search.records import Reply
@@ -46,23 +46,23 @@ def baseline(
     BM25 (bm25s) proposes passages of the same index; with --reader a cross-encoder reads the best of them for each
     question, which is what DrQA and BERTserini do. QUESTIONS as for `evaluate open`; so are the measures.
     """
-    from sparc_search import plugins
+    from sparc_search.opening import open_engine
 
     asked = asked_of(questions, options)
-    with closing(plugins.load("stores", settings.engine)(settings.index, "", writable=False)) as store:
-        bm25 = indexed(store)
+    with open_engine(settings) as engine:
+        bm25 = indexed(engine)
     ask, about = system(bm25, reader, read, mix, settings.threads)
     run = run_system(asked, ask, about["system"])
     conclude(run, questions, {**about, **not_answered(run, about)}, options)
 
 
-def indexed(store: Any) -> Bm25:
-    """BM25 over the passages of a store."""
+def indexed(engine: Engine) -> Bm25:
+    """BM25 over the passages of an index."""
     from sparc_search.evaluation.bm25 import Bm25
     from sparc_search.evaluation.corpus import passages_of
 
     note("indexing the passages for BM25 ...")
-    return Bm25(passages_of(store))
+    return Bm25(passages_of(engine))
 
 
 def system(

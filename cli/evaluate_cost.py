@@ -18,10 +18,10 @@ from .options import json_option, settings_options
 from .terminal import note, result, result_json
 
 if TYPE_CHECKING:
+    from sparc_search.encoder import Encoder
     from sparc_search.evaluation.measurements import Kept
     from sparc_search.evaluation.plots import CostPoint
     from sparc_search.evaluation.questions import OpenQuestion
-    from sparc_search.interfaces import Encoder
 
 _HEADERS = ("passages", "encoding, s", "tokens/s", "index, MB", "bytes a passage", "p50 ms", "p95 ms", "EM")
 
@@ -63,7 +63,7 @@ def cost(settings: Settings, squad: Path, corpus: tuple[Path, ...], sizes: str, 
     from sparc_search.evaluation.nested import as_lines, gold_of, nested
     from sparc_search.evaluation.provenance import digest
     from sparc_search.evaluation.questions import read_questions
-    from sparc_search.index import open_encoder
+    from sparc_search.opening import open_encoder
 
     wanted = sizes_of(sizes)
     asked = read_questions(squad, sample=options["questions"], seed=options["seed"])
@@ -122,19 +122,21 @@ def point(
         }
 
     def ask() -> dict[str, Any]:
+        from sparc_search.engine import Admin, supports
         from sparc_search.index import Index
-        from sparc_search.interfaces import Sized
 
         with Index.open(settings=settings, encoder=encoder) as index:
-            if index.store.content_hashes([f"part-{size}-0" for size in step.larger]):
+            with index.engine.view() as view:
+                larger = view.content_hashes([f"part-{size}-0" for size in step.larger])
+            if larger:
                 raise UsageError(
                     f"the index in {settings.index} has grown beyond {step.size:,} paragraphs", "name another --work"
                 )
             run = run_with_bar(asked, replies_of(index, asked, batched=False), settings.strategy)
-            store = index.store
+            admin = index.engine.admin()
             facts = {
-                "passages": store.statistics([]).passages,
-                "index_bytes": store.size_in_bytes() if isinstance(store, Sized) else 0,
+                "passages": index.engine.statistics().passages,
+                "index_bytes": admin.size_in_bytes() if supports(admin, Admin.size_in_bytes) else 0,
             }
         return {**run.report(), **facts, "rows": run.saved_rows()}
 

@@ -19,11 +19,12 @@ from .evaluate_output import shown_command
 from .terminal import note, progress
 
 if TYPE_CHECKING:
-    from sparc_search.evaluation.closed import ClosedRow, Paragraph
+    from sparc_search.encoder import Encoder
+    from sparc_search.evaluation.closed import ClosedRow
     from sparc_search.evaluation.measurements import OpenRun
     from sparc_search.evaluation.questions import OpenQuestion
     from sparc_search.index import Index
-    from sparc_search.interfaces import Encoder
+    from sparc_search.squad import SquadParagraph
 
 Report = dict[str, Any]
 
@@ -65,15 +66,15 @@ class Tables:
         return found
 
     @cached_property
-    def paragraphs(self) -> list[Paragraph]:
+    def paragraphs(self) -> list[SquadParagraph]:
         """The paragraphs of the closed runs."""
-        from sparc_search.evaluation.closed import read_paragraphs
+        from sparc_search.evaluation.closed import read_answerable
 
-        return read_paragraphs(self.options["squad"], self.options["sample"], self.options["seed"])
+        return read_answerable(self.options["squad"], self.options["sample"], self.options["seed"])
 
     def encoder(self, model: str) -> Encoder:
         """The encoder of a model, opened once."""
-        from sparc_search.index import open_encoder
+        from sparc_search.opening import open_encoder
 
         if model not in self.encoders:
             self.encoders[model] = open_encoder(replace(self.settings, model=self.models[model]))
@@ -142,7 +143,7 @@ class Tables:
     def passages(self, model: str) -> int:
         """How many passages the index of a model holds."""
         with self.index(model) as index:
-            return index.store.statistics([]).passages
+            return index.engine.statistics().passages
 
     def open(self, run: OpenRun) -> Report:
         """One open run."""
@@ -234,7 +235,7 @@ class Tables:
     def bm25(self) -> Any:
         """BM25 over the passages of the shipped model's index."""
         with self.index("shipped") as index:
-            return indexed(index.store)
+            return indexed(index.engine)
 
     # --- what is said of it ----------------------------------------------------------------------------------------
 

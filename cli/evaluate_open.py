@@ -92,7 +92,8 @@ def open_domain(
     over paragraphs). Each question is asked alone, so the times are those a user waits.
     """
     from sparc_search.evaluation.switched_off import SwitchedOff
-    from sparc_search.index import Index, open_encoder
+    from sparc_search.index import Index
+    from sparc_search.opening import open_encoder
 
     asked = asked_of(questions, options)
     encoder = open_encoder(settings)
@@ -100,7 +101,7 @@ def open_domain(
     with Index.open(settings=settings, encoder=variant) as index:
         about = {
             "system": "sparc-search",
-            "passages": index.store.statistics([]).passages,
+            "passages": index.engine.statistics().passages,
             "model": encoder.fingerprint,
             "strategy": settings.strategy,
             "without": list(without),
@@ -137,7 +138,7 @@ def share_answerable(index: Index, asked: Sequence[OpenQuestion]) -> float:
     from sparc_search.evaluation.holding import answerable
     from sparc_search.evaluation.open_domain import percent
 
-    found = answerable(asked, (passage.text for passage in passages_of(index.store)))
+    found = answerable(asked, (passage.text for passage in passages_of(index.engine)))
     return percent(len(found), len(asked))
 
 

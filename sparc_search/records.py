@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 Side = Literal["start", "end"]
 SIDES: tuple[Side, Side] = ("start", "end")
 
+LEX = "lex"
+FIELDS = (*SIDES, LEX)
+"""The fields of the inverted index: learned weights of n-grams for starts and for ends, lexical terms."""
+
 Features = Mapping[str, Mapping[str, float]]
-"""field (`start`, `end`, `lex`) -> feature name -> value; the dot product of two of these is a sparse score."""
+"""field (one of `FIELDS`) -> feature name -> value; the dot product of two of these is a sparse score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,8 @@ class EncodedQuestion:
     start_ngrams: tuple[WeightedNgram, ...]
     end_ngrams: tuple[WeightedNgram, ...]
     lex_terms: tuple[LexTerm, ...]
+    longest_answer: int
+    """Most word pieces of an answer to it: as many as the model was trained for."""
 
 
 Strategy = Literal["hybrid", "sparse", "dense"]

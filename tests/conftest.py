@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from sparc_search import plugins
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 
 HERE = Path(__file__).parent
 

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import configparser
 from pathlib import Path
+from typing import Any
 
 import pytest
+from distributions import install
 
 from sparc_search import plugins
+from sparc_search.encoder import Encoder
 from sparc_search.errors import PluginError
-from sparc_search.interfaces import Encoder, Reader
-
-
-def install(folder: Path, name: str, module: str, entries: str, *, version: str = "2.0") -> None:
-    """A distribution as an installer would leave it: a module and its metadata."""
-    (folder / f"{name.replace('-', '_')}.py").write_text(module)
-    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    (info / "entry_points.txt").write_text(entries)
+from sparc_search.reader import Reader
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
+
+
+def test_the_table_of_built_ins_is_that_of_the_entry_points() -> None:
+    config = configparser.ConfigParser()
+    config.read(Path(__file__).resolve().parent.parent / "setup.cfg", encoding="utf-8")
+    declared = config["options.entry_points"]
+    for group in plugins.GROUPS:
+        rows = declared[f"sparc_search.{group}"].strip().splitlines()
+        assert dict(row.split(" = ") for row in rows) == plugins.BUILT_IN[group]
+
+
+@pytest.mark.parametrize("group", plugins.GROUPS)
+def test_the_table_of_settings_is_what_the_built_ins_declare(group: plugins.Group) -> None:
+    for name in plugins.BUILT_IN[group]:
+        loaded: Any = plugins.load(group, name)  # type: ignore[call-overload]
+        assert plugins.settings_of(group, name) == getattr(loaded, "settings", ())
 
 
 @pytest.mark.parametrize("group", plugins.GROUPS)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..errors import UsageError
-from ..interfaces import Enumerable, Store
+from ..engine import Engine
 from ..records import Passage
 
 
-def passages_of(store: Store) -> Iterator[Passage]:
+def passages_of(engine: Engine) -> Iterator[Passage]:
     """Every passage, by document."""
-    if not isinstance(store, Enumerable):
-        raise UsageError("this store cannot list its passages", "use the `local` engine for this measurement")
-    for document in store.documents():
-        for encoded in document.passages:
-            yield encoded.passage
+    with engine.view() as view:
+        for document in view.documents():
+            for encoded in document.passages:
+                yield encoded.passage

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..block_batch import BlockBatch, Blocks
-from ..phrase_query import BestSpans, PhraseQuery
+from ..phrase_query import BestSpans, PhraseQuery, ScoresSpans
 from .block_layout import damaged
 from .phrase_block import read_last_column
 from .phrase_block_batch import decode_batch
@@ -30,7 +30,7 @@ def blocks_of(data: Sequence[bytes]) -> Blocks:
     return CompiledBlocks(data) if compiled else decode_batch(data)
 
 
-class CompiledBlocks:
+class CompiledBlocks(ScoresSpans):
     """Blocks that stay as they are stored."""
 
     def __init__(self, data: Sequence[bytes]) -> None:
@@ -63,7 +63,7 @@ class CompiledBlocks:
                 query.weights,
                 query.terms,
                 query.term_weights,
-                query.max_tokens,
+                query.longest_answer,
                 where,
                 parts,
             )

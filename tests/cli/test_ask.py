@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all, plain
 
 from sparc_search.cli import ask_prompt
 from sparc_search.cli.answer_text import in_its_sentence
 from sparc_search.cli.main import run
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.records import Answer, Document, Passage
-from sparc_search.stores.local import open_store
 
 EIGER = "When was the Eiger climbed?"
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path, toy_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 
 
 def fill(folder: Path, encoder: Encoder, *documents: Document) -> None:
-    with open_store(folder / "index", encoder.fingerprint, writable=True) as store:
+    with open_local(folder / "index", encoder.fingerprint, writable=True) as store:
         store.add(encode_all(documents, encoder))
 
 

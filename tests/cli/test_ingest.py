@@ -14,7 +14,7 @@ from typing import IO, Any
 import pytest
 
 from sparc_search.cli import ingest
-from sparc_search.inspection.ingests import ingests
+from sparc_search.loaders.history import ingests
 
 RunCli = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -15,9 +15,10 @@ from engines import Engine
 from loads import assert_each_is_there_once, load, long_documents, meanwhile, writing
 from servers import LITTLE_ROOM, CustomOpenSearch
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import DiskFull, EngineError
-from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.servers.cluster import Cluster
+from sparc_search.stored import EncodedDocument
 from sparc_search.stores.opensearch.bulk import Limits
 
 KB = 1 << 10

@@ -7,7 +7,7 @@ import pytest
 from sparc_search.errors import UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import discover_documents, discover_passages, listing_query, suggest
-from sparc_search.interfaces import Listing
+from sparc_search.stored import Listing
 
 
 def ids(index: Index, listing: Listing) -> list[str]:

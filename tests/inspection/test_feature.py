@@ -5,10 +5,11 @@ import json
 import pytest
 from small_corpus import encode_all, plain
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import feature_view, to_json
-from sparc_search.interfaces import Encoder, Hit, Statistics
+from sparc_search.stored import Hit, Statistics
 
 
 def test_an_ngram_across_the_index(index: Index) -> None:

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from small_corpus import encode_all, plain
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import NotThere, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import NgramRow, PassageView, passage_view, to_json
-from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.ngrams import round_up_9bits
 from sparc_search.records import TITLE, EncodedPassage, Phrases, SparseColumns
+from sparc_search.stored import EncodedDocument
 
 EIGER = "alps/0"  # The Eiger was first climbed in 1858 by Charles Barrington.
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sparc_search import plugins
+from sparc_search.encoder import Encoder
 from sparc_search.errors import RejectedDocument
-from sparc_search.interfaces import EncodedDocument, Encoder, Hit, Statistics, Store, StoredPassage
 from sparc_search.loaders.formats import Formats
 from sparc_search.loaders.limits import ChildLimits
 from sparc_search.loaders.outcomes import Outcome, Progress, Summary
@@ -21,6 +21,7 @@ from sparc_search.loaders.reading import Read, Reading
 from sparc_search.loaders.resuming import Item, items_of
 from sparc_search.loaders.walk import Passed, roots, walk
 from sparc_search.records import Document, Features
+from sparc_search.stored import EncodedDocument, Hit, Statistics, StoredPassage
 
 
 class DictStore:

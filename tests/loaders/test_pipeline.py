@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sparc_search import plugins
+from sparc_search.encoder import Encoder
 from sparc_search.errors import DiskFull, UsageError
-from sparc_search.interfaces import EncodedDocument, Encoder, Store
 from sparc_search.loaders import pipeline
 from sparc_search.loaders.outcomes import Outcome, Progress, Summary
 from sparc_search.loaders.passages import cut
@@ -20,6 +20,7 @@ from sparc_search.loaders.patterns import Filters
 from sparc_search.loaders.pipeline import ingest
 from sparc_search.loaders.plan import Plan
 from sparc_search.loaders.walk import roots
+from sparc_search.stored import EncodedDocument
 
 Run = Callable[..., tuple[list[Outcome], Summary]]
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparc_search.interfaces import Inspectable
 from sparc_search.model.after_network import may_be
 from sparc_search.model.encoding import NetworkEncoder
 from sparc_search.records import SIDES, Passage

@@ -18,7 +18,7 @@ from sparc_search.records import TITLE, EncodedQuestion, PhraseBlock, WeightedNg
 from sparc_search.search.choice import best_first, without_overlaps
 from sparc_search.search.lexical import LexWeight
 from sparc_search.search.ranking import phrase_query, ranked, ranked_by_blocks
-from sparc_search.search.scorer import MAX_TOKENS, PhraseScores, Span
+from sparc_search.search.scorer import PhraseScores, Span
 from sparc_search.stores import stored_blocks
 from sparc_search.stores.phrase_block import encode
 from sparc_search.stores.stored_blocks import CompiledBlocks, blocks_of
@@ -41,11 +41,10 @@ def assert_the_same(
     question: EncodedQuestion,
     lex: Sequence[LexWeight],
     at_once: int = 7,
-    longest: int = MAX_TOKENS,
 ) -> list[tuple[object, ...]]:
     stored = CompiledBlocks([encode(block) for block in many])
-    found = rows(ranked_by_blocks(phrase_query(question, lex, longest), stored, at_once))
-    assert found == rows(without_overlaps(best_first(PhraseScores(question, lex, batch_of(many), longest))))
+    found = rows(ranked_by_blocks(phrase_query(question, lex), stored, at_once))
+    assert found == rows(without_overlaps(best_first(PhraseScores(question, lex, batch_of(many)))))
     for number, block in enumerate(many):
         assert np.array_equal(stored.offsets(number), block.offsets)
     return found
@@ -57,14 +56,14 @@ def assert_the_same(
     generators(),
     st.booleans(),
     st.sampled_from([1, 7, 5_000]),
-    st.sampled_from([1, 2, 3, MAX_TOKENS, 100]),
+    st.sampled_from([1, 2, 3, 20, 100]),
 )
 def test_the_same_spans_and_parts_as_numpy(
     many: list[PhraseBlock], rng: np.random.Generator, few_bits: bool, at_once: int, longest: int
 ) -> None:
-    question = random_question(rng)
+    question = random_question(rng, longest_answer=longest)
     many = [coarse(block) for block in many] if few_bits else many
-    assert_the_same(many, question, weights(question, rng), at_once, longest)
+    assert_the_same(many, question, weights(question, rng), at_once)
 
 
 def test_blocks_packed_in_different_ways() -> None:

@@ -9,8 +9,8 @@ import pytest
 from loads import long_documents
 from small_corpus import encode_all, words
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.settings import Settings
 from tools import opensearch_latency as latency
 from tools import opensearch_loading as loading

@@ -15,8 +15,8 @@ import pytest
 from engines import Engine
 from small_corpus import DOCUMENTS, encode_all
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import IndexLocked
-from sparc_search.interfaces import Encoder
 from sparc_search.stores.opensearch.access import access_of
 from sparc_search.stores.opensearch.lease import Holder, Lease
 from sparc_search.stores.opensearch.lifecycle import ensure_control
@@ -27,8 +27,8 @@ from sparc_search.stores.opensearch.server import Server
 @pytest.fixture
 def server(opensearch: Engine) -> Iterator[Server]:
     settings = opensearch.settings()
-    server = Server(access_of({value.key: value.value for value in settings.values()}))
-    ensure_control(server, names_of(settings.index_name))
+    server = Server(access_of(settings.of_plugin("stores", "opensearch")))
+    ensure_control(server, names_of(settings.plugin_values["index_name"]))
     yield server
     server.close()
 

@@ -11,11 +11,12 @@ import pytest
 from engines import Engine
 from small_corpus import encode_all
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.records import STRATEGIES, Document, Reply
 from sparc_search.search import lexical
 from sparc_search.search.sparse_first import sparse_query
+from sparc_search.stored import EncodedDocument
 
 CORPUS = Path(__file__).parents[3] / "examples" / "corpus"
 QUESTIONS = [
