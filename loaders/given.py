@@ -19,6 +19,7 @@ Given = Document | Mapping[str, Any] | str
 """A `Document`; a dict `{"id", "title", "text", "metadata"}`, of which only `text` must be there; or a text."""
 
 _ROOT: Final = Root("program")
+_REMEDY: Final = 'give {"id": …, "title": …, "text": …, "metadata": {…}}, of which only the text must be there'
 
 
 def given(documents: Iterable[Given] | Given) -> Iterator[Read | Passed]:
@@ -28,7 +29,7 @@ def given(documents: Iterable[Given] | Given) -> Iterator[Read | Passed]:
         try:
             yield Read(_document(item), _ROOT)
         except RejectedDocument as reject:
-            yield Passed("rejected", f"document {number}", reject.message, reject.remedy, _ROOT)
+            yield Passed("rejected", f"document {number}", reject.message, _REMEDY, _ROOT)
 
 
 def _document(item: object) -> Document:
@@ -39,9 +40,7 @@ def _document(item: object) -> Document:
     if isinstance(item, Mapping):
         document = fields.document(item, "", 0, {})
         return document if _has_id(item) else replace(document, id=_content_id(_as_text(item)))
-    raise RejectedDocument(
-        f"a document is a text, a dict or a Document, not {type(item).__name__}", 'give {"id": …, "text": …}'
-    )
+    raise RejectedDocument(f"a document is a text, a dict or a Document, not {type(item).__name__}")
 
 
 def _has_id(record: Mapping[str, Any]) -> bool:
