@@ -2,7 +2,7 @@
 
 An entry point names something to call, `(model="default", *, threads=0)`, that opens one: `model` is a folder, or
 `default` for the one in the package; with 0 threads the encoder chooses. If it has `settings` (a tuple of `Setting`),
-their values come as one more parameter, `values`.
+it is called with their values too, as `values`.
 """
 
 from __future__ import annotations
