@@ -75,7 +75,7 @@ def _direct(one: Distribution, extras: Sequence[str], needed: dict[str, Distribu
 def component(one: Distribution) -> dict[str, Any]:
     """One package."""
     about = {"type": "library", "bom-ref": purl(one), "name": one.name, "version": one.version, "purl": purl(one)}
-    told = one.metadata["License-Expression"] if "License-Expression" in one.metadata else ""
+    told = (one.metadata.get_all("License-Expression") or [""])[0]
     return {**about, "licenses": [{"expression": told}]} if told else about
 
 
