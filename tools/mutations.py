@@ -249,11 +249,11 @@ def tried(copy: Path, chosen: Sequence[Mutation]) -> Iterator[Verdict]:
         if sound[key]:
             yield Verdict(one, "broken", sound[key])
             continue
-        original = (ROOT / one.file).read_text(encoding="utf-8")
+        place = copy / installed(one.file)
+        original = place.read_text(encoding="utf-8")
         if original.count(one.text) != 1:
             yield Verdict(one, "gone", f"stands {original.count(one.text)} times in {one.file}: {one.text.strip()}")
             continue
-        place = copy / installed(one.file)
         put(place, original.replace(one.text, one.instead))
         seen = failure(copy, one)
         put(place, original)
