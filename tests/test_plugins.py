@@ -81,7 +81,7 @@ def test_a_plugin_that_is_something_else_is_reported(folder: Path) -> None:
         "reader = 7\nencoder = 8\n",
         "[sparc_search.readers]\nodd = odd_things:reader\n[sparc_search.encoders]\nodd = odd_things:encoder\n",
     )
-    with pytest.raises(PluginError, match="is not an object with `suffixes` and `read`"):
+    with pytest.raises(PluginError, match=r"is not an instance of sparc_search\.reader\.Reader"):
         plugins.load("readers", "odd")
     with pytest.raises(PluginError, match="is not something to call"):
         plugins.load("encoders", "odd")
@@ -89,7 +89,8 @@ def test_a_plugin_that_is_something_else_is_reported(folder: Path) -> None:
 
 def test_a_stranger_cannot_take_the_name_of_a_built_in(folder: Path) -> None:
     module = (
-        '"""Not text."""\nclass R:\n    suffixes = ()\n    def read(self, stream, source, options): ...\nreader = R()\n'
+        '"""Not text."""\nfrom sparc_search.reader import Reader\n'
+        "class R(Reader):\n    suffixes = ()\n    def read(self, stream, source, options): ...\nreader = R()\n"
     )
     install(folder, "aaa-text", module, "[sparc_search.readers]\ntext = aaa_text:reader\n")
     assert type(plugins.load("readers", "text")).__module__.startswith("sparc_search.")

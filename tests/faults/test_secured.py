@@ -7,12 +7,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from engines import Store
 from loads import long_documents
 from servers import SecuredOpenSearch
 
 from sparc_search.encoder import Encoder
 from sparc_search.errors import EngineError, SparcSearchError
-from sparc_search.index import open_store
+from sparc_search.opening import open_engine
 from sparc_search.settings import Settings
 
 NAME = f"sparc-search-{uuid4().hex[:8]}"
@@ -40,7 +41,7 @@ def reader(settings: Settings, secured_opensearch: SecuredOpenSearch, toy_encode
 
 
 def opened(settings: Settings, *, writable: bool) -> Any:
-    return open_store(settings, "toy-1", writable=writable)
+    return Store(open_engine(settings, "toy-1", writable=writable), settings)
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(settings: Settings) -> None:

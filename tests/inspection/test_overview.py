@@ -44,8 +44,9 @@ def test_an_empty_index(tmp_path: Path, toy_encoder: Encoder) -> None:
 
 def test_a_sample_is_spread_evenly(make, toy_encoder: Encoder) -> None:  # type: ignore[no-untyped-def]
     index = make(*encode_all([plain(f"d{number:02}", f"word{number}") for number in range(50)], toy_encoder))
-    assert index.store.sample(5) == [f"d{number:02}/0" for number in (0, 10, 20, 30, 40)]
-    assert len(index.store.sample(500)) == 50
+    with index.engine.view() as view:
+        assert view.sample(5) == [f"d{number:02}/0" for number in (0, 10, 20, 30, 40)]
+        assert len(view.sample(500)) == 50
     assert index_view(index, sample=10).sample.passages == 10
 
 

@@ -12,7 +12,7 @@ from sparc_search.records import Document, EncodedPassage, EncodedQuestion, Pass
 ROOT = Root("folder", "/corpus")
 
 
-class Wrapped:
+class Wrapped(Encoder):
     """A real encoder that can be made to fail, and remembers what it was given."""
 
     def __init__(self, encoder: Encoder, poison: str = "\0") -> None:

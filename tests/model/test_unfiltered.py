@@ -39,7 +39,6 @@ def test_every_token_at_which_a_phrase_may_start_or_end_is_kept(
 
 
 def test_word_pieces_are_those_it_reads(torch_encoder: NetworkEncoder) -> None:
-    assert isinstance(torch_encoder, Inspectable)
     pieces = torch_encoder.word_pieces("Climbing the dome")
     assert pieces == ["climb", "##ing", "the", "dome"]
     ids = torch_encoder.encode_passages([Passage("d/0", "d", 0, "Climbing the dome")])[0].block.token_ids
