@@ -1,6 +1,6 @@
 """`sparc-search`: finds its commands by a table, and turns errors into text and exit codes.
 
-Exit codes: 0 done · 1 error · 2 wrong usage or setting · 3 done, but some documents were rejected · 130 interrupted.
+Exit codes: 0 done · 1 error · 2 wrong usage or setting · 3 done, but not all of it · 130 interrupted.
 A command returns nothing, or its exit code.
 """
 
@@ -89,8 +89,8 @@ def cli(context: click.Context, log_level: str | None, log_format: str | None) -
     """Answer questions from your own documents, in milliseconds, and show why.
 
     Read documents with `sparc-search ingest PATH`, then ask with `sparc-search ask "QUESTION"`. Results go to stdout,
-    everything else to stderr. Exit codes: 0 done, 1 error, 2 wrong usage or setting, 3 done but some documents were
-    rejected, 130 interrupted.
+    everything else to stderr. Exit codes: 0 done, 1 error, 2 wrong usage or setting, 3 done but not all of it
+    (rejected documents, missing answers), 130 interrupted.
     """
     from . import logs
 

@@ -23,8 +23,8 @@ _ROOT: Final = Root("program")
 
 def given(documents: Iterable[Given] | Given) -> Iterator[Read | Passed]:
     """Each document as the pipeline takes it; one that is none is a reject, and the others go on."""
-    alone = isinstance(documents, Document | Mapping | str)
-    for number, item in enumerate([documents] if alone else documents, start=1):
+    several: Iterable[object] = [documents] if isinstance(documents, Document | Mapping | str) else documents
+    for number, item in enumerate(several, start=1):
         try:
             yield Read(_document(item), _ROOT)
         except RejectedDocument as reject:

@@ -56,6 +56,12 @@ class Settings:
     first_stage_lex_weight: float = _setting(
         0.3, "Weight of the lexical part where sparse search proposes passages.", least=0, harmless=True
     )
+    partial: str = _setting(
+        "flag",
+        "What becomes of answers when a part of the index cannot be searched: shown with a flag, or refused.",
+        choices=("flag", "refuse"),
+        harmless=True,
+    )
     host: str = _setting("127.0.0.1", "Address that `serve` listens at; other machines need a token.")
     port: int = _setting(8000, "Port that `serve` listens at; 0 takes any that is free.", least=0, harmless=True)
     token: str = _setting("", "Token that clients of `serve` must send.", secret=True)

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import cast
 
 from ..engine import Engine, View
+from ..errors import Incomplete
 from ..records import Answer, EncodedQuestion, Reply, Strategy
 from ..settings import Settings
 from ..stored import Hits, Statistics
@@ -42,6 +43,8 @@ class SearchOptions:
     first_stage_lex_weight: float = _DEFAULTS.first_stage_lex_weight
     where: Mapping[str, str] = field(default_factory=dict)
     explain: bool = False
+    refuse_partial: bool = False
+    """Whether an answer from a part of the index is an error."""
 
 
 class Coordinator:
@@ -94,6 +97,8 @@ class Coordinator:
                 answers = candidates.explained(shown, question, weighed)
             answers = self._with_confidence(answers, rival)
         degraded = tuple(dict.fromkeys(sparse.missing + dense.missing + candidates.missing))
+        if degraded and options.refuse_partial:
+            raise Incomplete(f"answers would be missing: {degraded[0]}", "try again later, or set `partial` to `flag`")
         seconds = {**shares, **clock.seconds}
         return Reply(
             question.text, tuple(answers), options.strategy, statistics.snapshot, len(candidates.ids), seconds, degraded

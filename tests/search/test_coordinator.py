@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from engines import Store, open_local
+from plain_engine import Plain, WithVectors
 from small_corpus import DOCUMENTS, encode_all, plain
 
 from sparc_search.encoder import Encoder
-from sparc_search.engine import Engine, View, Where, Writer
+from sparc_search.engine import Engine
 from sparc_search.errors import Unsupported
-from sparc_search.records import STRATEGIES, Features, Reply
+from sparc_search.records import STRATEGIES, Reply
 from sparc_search.search.coordinator import Coordinator, SearchOptions
 from sparc_search.search.dense_first import Vectors
-from sparc_search.stored import Fetched, Hits, Matching, Statistics, VectorChange
 from sparc_search.stores.derived import DerivedVectors
 
 QUESTION = "When was the Eiger climbed?"
@@ -28,64 +27,6 @@ def store(tmp_path: Path, toy_encoder: Encoder) -> Iterator[Store]:
     with open_local(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
         store.add(encode_all(DOCUMENTS, toy_encoder))
         yield store
-
-
-class PlainView(View):
-    """Only what must be there, passed on to another view; some passages are gone, some of it is missing."""
-
-    def __init__(self, view: View, gone: Sequence[str], missing: Mapping[str, str]) -> None:
-        self.inner, self._gone, self._missing, self.identity = view, gone, missing, view.identity
-
-    def sparse_search(self, queries: Sequence[Features], k: int, where: Where) -> list[Hits]:
-        found = self.inner.sparse_search(queries, k, where)
-        lacks = [tuple(what for term, what in self._missing.items() if term in query["lex"]) for query in queries]
-        return [Hits(own.hits, what) for own, what in zip(found, lacks, strict=True)]
-
-    def fetch(self, passage_ids: Sequence[str]) -> Fetched:
-        return self.inner.fetch([id for id in passage_ids if id not in self._gone])
-
-    def statistics(self, lex_names: Sequence[str]) -> Statistics:
-        return self.inner.statistics(lex_names)
-
-    def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
-        return self.inner.content_hashes(document_ids)
-
-
-class ViewWithVectors(PlainView):
-    """That, and what dense search on this machine needs."""
-
-    def matching(self, where: Where) -> Matching:
-        return self.inner.matching(where)
-
-    def vector_changes(self, since: int) -> Iterator[VectorChange]:
-        return self.inner.vector_changes(since)
-
-
-class Plain(Engine):
-    """An engine that can do the least."""
-
-    kind: type[PlainView] = PlainView
-
-    def __init__(self, store: Store, gone: Sequence[str] = (), missing: Mapping[str, str] | None = None) -> None:
-        self._store, self._gone, self._missing = store, gone, missing or {}
-
-    @classmethod
-    def open(cls, place: object, encoder: str = "", *, writable: bool = False) -> Plain:
-        raise AssertionError("it is open")
-
-    @contextmanager
-    def view(self) -> Iterator[PlainView]:
-        with self._store.view() as view:
-            yield self.kind(view, self._gone, self._missing)
-
-    def writer(self) -> Writer:
-        return self._store.engine.writer()
-
-
-class WithVectors(Plain):
-    """One that dense search on this machine can be derived from."""
-
-    kind = ViewWithVectors
 
 
 def found(reply: Reply) -> list[tuple[str, str, float]]:
