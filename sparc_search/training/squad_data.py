@@ -149,11 +149,16 @@ def hold_out(
     passages: Sequence[TrainingPassage], titles: Sequence[str], articles: int, seed: int
 ) -> tuple[list[TrainingPassage], list[TrainingPassage]]:
     """(for training, held out): `articles` whole articles, chosen among `titles` by seed."""
-    names = sorted(set(titles))
-    chosen = set(random.Random(seed).sample(names, min(articles, len(names))))
+    chosen = held_out_titles(titles, articles, seed)
     kept = [passage for passage in passages if passage.article not in chosen]
     held = [passage for passage in passages if passage.article in chosen]
     return kept, held
+
+
+def held_out_titles(titles: Iterable[str], articles: int, seed: int) -> set[str]:
+    """The articles that are held out: the same for every model that is trained with this seed."""
+    names = sorted(set(titles))
+    return set(random.Random(seed).sample(names, min(articles, len(names))))
 
 
 def article_titles(file: SquadFile) -> list[str]:
