@@ -155,7 +155,8 @@ def _index(settings: Settings, fingerprint: str) -> Check:
         return Check("index", "problem" if wrong else "note", error.message, error.remedy)
     except SparcSearchError as error:
         return Check("index", "problem", error.message, error.remedy)
-    where = settings.index if settings.engine == "local" else f"{settings.index_name} at {settings.url}"
+    of_engine = settings.of_plugin("stores", settings.engine)
+    where = "{index_name} at {url}".format(**of_engine) if "url" in of_engine else settings.index
     return Check("index", "ok", f"{where}: {count} passages, opened by {settings.engine}")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,27 +20,13 @@ if TYPE_CHECKING:
 
 def bring_up_to_date(settings: Settings, encoder: Encoder, folder: Path, paths: Sequence[Path]) -> Summary:
     """Read the corpus into the index at `folder`; what is there already is not read again."""
-    from sparc_search.loaders.outcomes import Progress, Summary
-    from sparc_search.loaders.pipeline import ingest
-    from sparc_search.loaders.plan import Plan
-    from sparc_search.loaders.walk import roots
-    from sparc_search.opening import open_engine
+    from sparc_search.index import Index
 
     from .ingest_progress import Bar
 
-    plan = Plan(roots([str(path) for path in paths]))
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        open_engine(replace(settings, index=folder), encoder.fingerprint, writable=True) as engine,
-        closing(ingest(plan, encoder, engine)) as events,
-        Bar(plan) as bar,
-    ):
-        for event in events:
-            if isinstance(event, Progress):
-                bar.update(event)
-            elif isinstance(event, Summary):
-                return checked(event, paths)
-    raise AssertionError("an ingest ends with its summary")
+    with Index.create(folder, settings=settings, encoder=encoder, exist_ok=True) as index, Bar() as bar:
+        return checked(index.ingest(*paths, readers=1, on_event=bar.update), paths)
 
 
 def checked(summary: Summary, paths: Sequence[Path]) -> Summary:

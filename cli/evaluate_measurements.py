@@ -20,10 +20,11 @@ from .terminal import note, progress
 
 if TYPE_CHECKING:
     from sparc_search.encoder import Encoder
-    from sparc_search.evaluation.closed import ClosedRow, Paragraph
+    from sparc_search.evaluation.closed import ClosedRow
     from sparc_search.evaluation.measurements import OpenRun
     from sparc_search.evaluation.questions import OpenQuestion
     from sparc_search.index import Index
+    from sparc_search.squad import SquadParagraph
 
 Report = dict[str, Any]
 
@@ -65,11 +66,11 @@ class Tables:
         return found
 
     @cached_property
-    def paragraphs(self) -> list[Paragraph]:
+    def paragraphs(self) -> list[SquadParagraph]:
         """The paragraphs of the closed runs."""
-        from sparc_search.evaluation.closed import read_paragraphs
+        from sparc_search.evaluation.closed import read_answerable
 
-        return read_paragraphs(self.options["squad"], self.options["sample"], self.options["seed"])
+        return read_answerable(self.options["squad"], self.options["sample"], self.options["seed"])
 
     def encoder(self, model: str) -> Encoder:
         """The encoder of a model, opened once."""

@@ -18,10 +18,10 @@ from .terminal import note, progress, result, result_json
 from .train import base_folder, require_training
 
 if TYPE_CHECKING:
-    from sparc_search.evaluation.closed import Paragraph
     from sparc_search.evaluation.reader_data import Example
     from sparc_search.evaluation.reader_training import ReaderBody
     from sparc_search.model.tokenizer import WordPieces
+    from sparc_search.squad import SquadParagraph
 
 _LONGEST_ANSWER = 20
 
@@ -122,7 +122,7 @@ def settings_of(options: dict[str, Any]) -> Any:
 
 
 def examples_of(
-    paragraphs: list[Paragraph], pieces: WordPieces, shape: dict[str, int], options: dict[str, Any]
+    paragraphs: list[SquadParagraph], pieces: WordPieces, shape: dict[str, int], options: dict[str, Any]
 ) -> list[Example]:
     """Questions with right windows and wrong passages."""
     from sparc_search.evaluation.bm25 import Bm25
@@ -160,8 +160,8 @@ def write_tuned(
     config: dict[str, Any],
     shape: dict[str, int],
     training: dict[str, Any],
-    paragraphs: list[Paragraph],
-    held: list[Paragraph],
+    paragraphs: list[SquadParagraph],
+    held: list[SquadParagraph],
 ) -> dict[str, Any]:
     """Choose the mix on the held-out questions, over all paragraphs, and write the card."""
     from sparc_search.evaluation.bm25 import Bm25

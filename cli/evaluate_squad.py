@@ -40,11 +40,11 @@ def squad(
     DATA is a file in SQuAD's format. Exact match and F1 as the official script defines them, in percent, with 95 %
     intervals (bootstrap over paragraphs).
     """
-    from sparc_search.evaluation.closed import VARIANTS, evaluate_closed, read_paragraphs, summarise
+    from sparc_search.evaluation.closed import VARIANTS, evaluate_closed, read_answerable, summarise
     from sparc_search.evaluation.provenance import provenance, write_report
     from sparc_search.opening import open_encoder
 
-    paragraphs = read_paragraphs(data, sample, seed)
+    paragraphs = read_answerable(data, sample, seed)
     encoder = open_encoder(settings)
     variants = list(VARIANTS) if parts else ["all parts"]
     rows = []

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparc_search.engine import Admin, Engine, View, supports
-from sparc_search.errors import IndexFailure
 from sparc_search.settings import Settings
-from sparc_search.stored import CheckReport, Problem
 
 from .options import json_option, settings_options
 from .terminal import note, progress, result, result_json, stdout, styled
 
-if TYPE_CHECKING:
-    from .index_documents import Moved
+if TYPE_CHECKING:  # opening an index imports numpy and more
+    from sparc_search.index import Index
+    from sparc_search.loaders.outcomes import Event, Report
+    from sparc_search.stores.verification import Verification
 
 
 @click.group()
@@ -27,13 +25,11 @@ def index() -> None:
     """Look after an index."""
 
 
-@contextmanager
-def _opened(settings: Settings, *, writable: bool) -> Iterator[Engine]:
-    """The index, whichever encoder it was made with."""
-    from sparc_search.opening import open_engine
+def _opened(settings: Settings) -> Index:
+    """The index, whichever model made it."""
+    from sparc_search.index import Index
 
-    with open_engine(settings, writable=writable) as engine:
-        yield engine
+    return Index.open(settings=settings)
 
 
 # --- stats -----------------------------------------------------------------------------------------------------------
@@ -44,8 +40,8 @@ def _opened(settings: Settings, *, writable: bool) -> Iterator[Engine]:
 @json_option
 def stats(settings: Settings, as_json: bool) -> None:
     """Show what an index holds and how much room it takes."""
-    with _opened(settings, writable=False) as engine:
-        facts = engine.admin().describe()
+    with _opened(settings) as opened:
+        facts = opened.stats()
     if as_json:
         result_json(facts)
         return
@@ -88,68 +84,28 @@ def verify(settings: Settings, repair: bool, sample: int, as_json: bool) -> int:
     int8 grid, and one in fifty of the kept positions may be another. Exit code 1 if anything is wrong, and with
     --repair if anything still is.
     """
-    with _opened(settings, writable=repair) as engine:
-        report = _verified(engine, settings)
-        repaired = _repaired(engine, settings, report) if repair else []
-        left = _verified(engine, settings) if repaired else report
-        problems = (*left.problems, *(() if left.problems else _sample(engine, sample, settings)))
-    _show_report(left, problems, repaired, as_json)
-    return 1 if problems else 0
+    with _opened(settings) as opened:
+        verification = opened.verify(repair=repair, sample=sample)
+    if verification.not_sampled:
+        note(f"no sample was encoded: {verification.not_sampled}")
+    _show_verification(verification, as_json)
+    return 0 if verification.ok else 1
 
 
-def _verified(engine: Engine, settings: Settings) -> CheckReport:
-    """The index, and what was derived from it on this machine."""
-    from sparc_search.opening import derived_vectors
-
-    report = engine.admin().verify()
-    with closing(derived_vectors(settings, engine)) as vectors:
-        return CheckReport(report.counts, (*report.problems, *vectors.verify()))
-
-
-def _repaired(engine: Engine, settings: Settings, report: CheckReport) -> list[str]:
-    from sparc_search.opening import derived_vectors
-    from sparc_search.stores.derived import VECTORS
-
-    own = tuple(problem for problem in report.problems if problem.derived != VECTORS)
-    names = engine.admin().repair(CheckReport(report.counts, own))
-    if len(own) < len(report.problems):
-        with closing(derived_vectors(settings, engine)) as vectors:
-            vectors.repair()
-        names.append(VECTORS)
-    return names
-
-
-def _sample(engine: Engine, count: int, settings: Settings) -> list[Problem]:
-    """Passages, evenly spread, that the model does not encode as they are stored."""
-    with engine.view() as view:
-        if not count or not (supports(view, View.sample) or supports(view, View.matching)):
-            return []
-        from sparc_search.opening import open_encoder
-        from sparc_search.stores.sample import compare
-
-        encoder = open_encoder(settings)
-        if engine.encoder != encoder.fingerprint:
-            other = f"the index was made with the model {engine.encoder}, this is {encoder.fingerprint}"
-            note(f"no sample was encoded: {other}")
-            return []
-        return compare(view.fetch(view.sample(count)).passages, encoder)
-
-
-def _show_report(report: CheckReport, problems: Iterable[Problem], repaired: list[str], as_json: bool) -> None:
-    found = list(problems)
+def _show_verification(found: Verification, as_json: bool) -> None:
     if as_json:
-        listed = [{"where": p.where, "what": p.what, "repairable": bool(p.derived)} for p in found]
-        result_json({"ok": not found, **report.counts, "problems": listed, "repaired": repaired})
+        listed = [{"where": p.where, "what": p.what, "repairable": bool(p.derived)} for p in found.problems]
+        result_json({"ok": found.ok, **found.counts, "problems": listed, "repaired": found.repaired})
         return
     console = stdout()
-    for name in repaired:
+    for name in found.repaired:
         console.print(styled(f"made again: segment {name}", "yellow"))
-    for problem in found:
+    for problem in found.problems:
         console.print(styled(f"{problem.where}: {problem.what}", "red"))
-    if any(problem.derived for problem in found):
+    if any(problem.derived for problem in found.problems):
         note("`sparc-search index verify --repair` makes the damaged files again")
-    if not found:
-        counts = ", ".join(f"{count:,} {name}" for name, count in report.counts.items())
+    if found.ok:
+        counts = ", ".join(f"{count:,} {name}" for name, count in found.counts.items())
         console.print(styled(f"all is well: {counts}", "green"))
 
 
@@ -161,19 +117,12 @@ def _show_report(report: CheckReport, problems: Iterable[Problem], repaired: lis
 @json_option
 def compact(settings: Settings, as_json: bool) -> None:
     """Put the pieces of an index together and give back the room of what was deleted."""
-    with _opened(settings, writable=True) as engine:
-        admin = engine.admin()
-        before = _size(admin)
-        admin.compact()
-        after = _size(admin)
+    with _opened(settings) as opened:
+        before, after = opened.compact()
     if as_json:
         result_json({"bytes before": before, "bytes after": after})
     else:
         result(f"{before:,} bytes before, {after:,} after")
-
-
-def _size(admin: Admin) -> int:
-    return admin.size_in_bytes() if supports(admin, Admin.size_in_bytes) else 0
 
 
 @index.command()
@@ -187,10 +136,8 @@ def delete(settings: Settings, document: tuple[str, ...], purge: bool, as_json: 
     Exit code 1 if none of them was there.
     """
     ids = [line.rstrip("\r\n") for line in sys.stdin] if document == ("-",) else list(document)
-    with _opened(settings, writable=True) as engine:
-        count = engine.writer().delete(ids)
-        if purge:
-            engine.admin().compact()
+    with _opened(settings) as opened:
+        count = opened.delete(ids, purge=purge)
     if as_json:
         result_json({"deleted": count, "not there": len(set(ids)) - count, "purged": purge})
     else:
@@ -198,7 +145,7 @@ def delete(settings: Settings, document: tuple[str, ...], purge: bool, as_json: 
     return 0 if count or not ids else 1
 
 
-# --- export, import, reencode ----------------------------------------------------------------------------------------
+# --- export, import, reencode, upgrade -------------------------------------------------------------------------------
 
 
 @index.command("export")
@@ -207,68 +154,56 @@ def delete(settings: Settings, document: tuple[str, ...], purge: bool, as_json: 
 @click.option("--encoded", is_flag=True, help="With phrase blocks, so that `index import` encodes nothing again.")
 def export(settings: Settings, output: Path | None, encoded: bool) -> None:
     """Write all documents as JSON lines: text, passages, and the weight of every n-gram and term."""
-    from sparc_search.stores.exchange import Header, export_lines
-
-    with _opened(settings, writable=False) as engine, engine.view() as view:
-        lines = export_lines(view.documents(), Header(engine.encoder, encoded))
-        if output is None or str(output) == "-":
-            for line in lines:
-                sys.stdout.write(line + "\n")
-        else:
-            from .index_documents import write_lines
-
-            write_lines(output, lines)
+    with _opened(settings) as opened:
+        opened.export(sys.stdout if output is None or str(output) == "-" else output, encoded=encoded)
 
 
 @index.command("import")
 @click.argument("file", type=click.Path(path_type=str, allow_dash=True))
 @settings_options("index", "engine", "encoder", "model", "threads")
 @json_option
-def import_(settings: Settings, file: str, as_json: bool) -> None:
+def import_(settings: Settings, file: str, as_json: bool) -> int:
     """Add the documents of an export to an index; `-` reads standard input.
 
     An export with phrase blocks is taken over as it is, and makes an index for the model it was encoded with. Any
     other is encoded with the model of this run. Documents that are there already and have not changed are left alone.
     """
-    from sparc_search.opening import open_encoder, open_engine
-    from sparc_search.stores.exchange import read_header, read_line
+    from sparc_search.index import Index
 
-    from .index_documents import encode_and_move, lines_from, move_encoded
-
-    with closing(lines_from(file)) as lines:
-        header = read_header(next(lines, ""))
-        documents = (read_line(line, header, number) for number, line in enumerate(lines, 2) if line.strip())
-        if header.encoded:
-            with open_engine(settings, header.encoder, writable=True) as engine:
-                moved = _followed("importing", move_encoded(documents, engine))
-        else:
-            encoder = open_encoder(settings)
-            with open_engine(settings, encoder.fingerprint, writable=True) as engine:
-                moved = _followed("encoding", encode_and_move((one.document for one in documents), encoder, engine))
-    _show_moved(moved, as_json)
+    with Index(settings) as opened, _Count("importing") as count:
+        report = opened.import_(sys.stdin if file == "-" else file, on_event=count)
+    return _show_report(report, as_json)
 
 
 @index.command()
 @settings_options("index", "engine", "encoder", "model", "threads")
 @json_option
-def reencode(settings: Settings, as_json: bool) -> None:
+def reencode(settings: Settings, as_json: bool) -> int:
     """Encode all documents of an index with another model.
 
     The stored text is cut and encoded anew beside the old index, which serves until the new one takes its place, in
     one step. If it is stopped, the same command goes on where it was.
     """
-    from sparc_search.opening import open_encoder, rebuild_engine
+    with _opened(settings) as opened, _Count("encoding") as count:
+        report = opened.reencode(on_event=count)
+    return _show_report(report, as_json)
 
-    from .index_documents import encode_and_move
 
-    encoder = open_encoder(settings)
-    with _opened(settings, writable=False) as engine:
-        if engine.encoder == encoder.fingerprint:
-            raise IndexFailure(f"the index at {settings.index} is of this model already", "name another with --model")
-        with rebuild_engine(settings, encoder.fingerprint) as new, engine.view() as view:
-            documents = (one.document for one in view.documents())
-            moved = _followed("encoding", encode_and_move(documents, encoder, new))
-    _show_moved(moved, as_json)
+@index.command()
+@settings_options("index", "engine", "encoder", "model", "threads")
+@json_option
+def upgrade(settings: Settings, as_json: bool) -> int:
+    """Bring an index of an older version, or of another model, up to date.
+
+    Its stored texts are cut and encoded anew beside it, offline; it serves until the new index takes its place, in one
+    step. If it is stopped, the same command goes on where it was. If there is nothing to do it says so.
+    """
+    with _opened(settings) as opened, _Count("encoding") as count:
+        report = opened.upgrade(on_event=count)
+    if report is None and not as_json:
+        result(f"nothing to do: the index at {settings.index} is of this format and model")
+        return 0
+    return _show_report(report, as_json)
 
 
 @index.command()
@@ -279,27 +214,49 @@ def rollback(settings: Settings, as_json: bool) -> None:
 
     Doing it twice leads back to where it began. Only an engine that keeps the version before can do this.
     """
-    with _opened(settings, writable=True) as engine:
-        version = engine.admin().rollback()
+    with _opened(settings) as opened:
+        version = opened.rollback()
     if as_json:
         result_json({"version": version})
     else:
         result(f"serving {version}")
 
 
-def _followed(name: str, steps: Iterator[Moved]) -> Moved | None:
-    """Run to the end, with a count on the terminal."""
-    moved = None
-    with progress() as bar:
-        task = bar.add_task(name, total=None)
-        for moved in steps:
-            bar.update(task, completed=moved.documents + moved.unchanged)
-    return moved
+class _Count:
+    """A count of documents on the terminal."""
+
+    def __init__(self, name: str) -> None:
+        self._bar = progress()
+        self._task = self._bar.add_task(name, total=None)
+
+    def __call__(self, event: Event) -> None:
+        from sparc_search.loaders.outcomes import Progress
+
+        if isinstance(event, Progress):
+            self._bar.update(self._task, completed=event.read)
+
+    def __enter__(self) -> _Count:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
 
 
-def _show_moved(moved: Moved | None, as_json: bool) -> None:
-    documents, passages, unchanged = (moved.documents, moved.passages, moved.unchanged) if moved else (0, 0, 0)
+def _show_report(report: Report | None, as_json: bool) -> int:
+    """Print what became of documents; the exit code."""
+    from sparc_search.loaders.outcomes import Report
+
+    from .ingest import show_reject
+
+    report = report or Report()
+    for outcome in report.rejects:
+        show_reject(outcome)
+    rejected = {"rejected": report.rejected} if report.rejected else {}
     if as_json:
-        result_json({"documents": documents, "passages": passages, "unchanged": unchanged})
+        counts = {"documents": report.indexed, "passages": report.passages, "unchanged": report.unchanged}
+        result_json({**counts, **rejected})
     else:
-        result(f"{documents:,} documents with {passages:,} passages, {unchanged:,} unchanged")
+        more = f", {report.rejected:,} rejected" if rejected else ""
+        result(f"{report.indexed:,} documents with {report.passages:,} passages, {report.unchanged:,} unchanged{more}")
+    return 3 if rejected else 0

@@ -13,6 +13,7 @@ from typing import IO, BinaryIO, Final
 
 from sparc_search.errors import RejectedDocument
 from sparc_search.records import Document
+from sparc_search.stored import EncodedDocument
 
 from .compressed import decompressed
 from .formats import HEAD_BYTES, Formats, by_content
@@ -30,6 +31,8 @@ class Read:
 
     document: Document
     root: Root
+    encoded: EncodedDocument | None = None
+    """The same with its passages, if it comes from an index and need not be encoded."""
 
 
 class Reading:

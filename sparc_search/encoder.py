@@ -1,7 +1,8 @@
 """The contract of an encoder: text becomes vectors and weights (`sparc_search.encoders`).
 
 An entry point names something to call, `(model="default", *, threads=0)`, that opens one: `model` is a folder, or
-`default` for the one in the package; with 0 threads the encoder chooses.
+`default` for the one in the package; with 0 threads the encoder chooses. If it has `settings` (a tuple of `Setting`), it
+is called with their values too, as `values`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ class Encoder(ABC):
     card: Mapping[str, Any] = {}
     """What is known of the model: how it was trained, how good it is, how its confidence is calibrated."""
 
+    ngrams: tuple[int, ...] = ()
+    """The sizes of the n-grams it weighs; none if it cannot be looked into."""
+
     # --- what must be there ----------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -34,7 +38,7 @@ class Encoder(ABC):
 
     @abstractmethod
     def encode_passages(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
-        """Encode passages; the result of one never depends on the others."""
+        """Encode passages, in batches as it likes; the result of one never depends on the others."""
 
     @abstractmethod
     def encode_questions(self, questions: Sequence[str]) -> list[EncodedQuestion]:
@@ -44,6 +48,10 @@ class Encoder(ABC):
 
     def prepare(self) -> None:  # noqa: B027  (there may be nothing to load)
         """Load now what is otherwise loaded at the first use."""
+
+    def in_batches_of(self, tokens: int) -> Encoder:
+        """The same encoder with batches of at most so many word pieces, padding included; `--batch-tokens` asks."""
+        return self
 
     def piece(self, token_id: int) -> str:
         """The word piece of a token id."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from .block_batch import batch_of
 from .errors import Unsupported
 from .records import Features
+from .setting import Setting
 from .stored import (
     CheckReport,
     EncodedDocument,
@@ -52,7 +53,7 @@ Where = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an index is: a folder on this machine, and what the settings say."""
+    """Where an index is: a folder on this machine, and the values of the settings that its engine declares."""
 
     location: Path
     values: Mapping[str, object] = field(default_factory=dict)
@@ -60,6 +61,9 @@ class Place:
 
 class Engine(ABC):
     """One index, opened. Safe to use from several threads; use it as a context, or close it."""
+
+    settings: ClassVar[tuple[Setting, ...]] = ()
+    """The settings it declares; `Place.values` holds what the user gave for them, or their defaults."""
 
     encoder: str
     """Fingerprint of the encoder that the index was made with."""

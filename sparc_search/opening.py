@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from typing import Any
 
 from . import plugins
 from .encoder import Encoder
@@ -14,7 +15,9 @@ from .stores.derived import DerivedVectors
 
 def open_encoder(settings: Settings) -> Encoder:
     """The encoder that the settings name."""
-    opened = plugins.load("encoders", settings.encoder)(settings.model, threads=settings.threads)
+    own = settings.of_plugin("encoders", settings.encoder)
+    more: dict[str, Any] = {"values": own} if own else {}  # only whoever declares settings knows the parameter
+    opened = plugins.load("encoders", settings.encoder)(settings.model, threads=settings.threads, **more)
     if not isinstance(opened, Encoder):
         raise PluginError(f"what the plugin {settings.encoder!r} opens is no Encoder", "see docs/plugins.md")
     return opened
@@ -32,12 +35,13 @@ def rebuild_engine(settings: Settings, encoder: str) -> AbstractContextManager[E
 
 def derived_vectors(settings: Settings, engine: Engine) -> DerivedVectors:
     """The vectors of an engine on this machine; nothing is read or written before they are needed."""
-    return DerivedVectors(engine, settings.index, settings.dense_store)
+    values = settings.of_plugin("dense_stores", settings.dense_store)
+    return DerivedVectors(engine, settings.index, settings.dense_store, values)
 
 
 def place_of(settings: Settings) -> Place:
     """Where the index is that the settings name."""
-    return Place(settings.index, {value.key: value.value for value in settings.values()})
+    return Place(settings.index, settings.of_plugin("stores", settings.engine))
 
 
 def _engine(settings: Settings) -> type[Engine]:

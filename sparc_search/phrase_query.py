@@ -20,8 +20,7 @@ class PhraseQuery:
     weights: NDArray[np.float64]  # (n-grams, 2) for starts and for ends
     terms: NDArray[np.int64]  # (terms,) ids of the lexical terms, ascending
     term_weights: NDArray[np.float64]  # (terms,)
-    max_tokens: int
-    """Most word pieces of an answer."""
+    longest_answer: int  # most word pieces of one
 
 
 class BestSpans(NamedTuple):

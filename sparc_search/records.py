@@ -149,6 +149,8 @@ class EncodedQuestion:
     start_ngrams: tuple[WeightedNgram, ...]
     end_ngrams: tuple[WeightedNgram, ...]
     lex_terms: tuple[LexTerm, ...]
+    longest_answer: int
+    """Most word pieces of an answer to it: as many as the model was trained for."""
 
 
 Strategy = Literal["hybrid", "sparse", "dense"]

@@ -28,7 +28,6 @@ from typing import Any, Final, NamedTuple
 from sparc_search.cli.terminal import note, result
 from sparc_search.encoder import Encoder
 from sparc_search.engine import Place
-from sparc_search.opening import open_encoder
 from sparc_search.loaders.formats import Formats
 from sparc_search.loaders.outcomes import Summary
 from sparc_search.loaders.patterns import Filters
@@ -36,6 +35,7 @@ from sparc_search.loaders.pipeline import ingest
 from sparc_search.loaders.plan import Plan
 from sparc_search.loaders.reading import Read, Reading
 from sparc_search.loaders.walk import roots, walk
+from sparc_search.opening import open_encoder
 from sparc_search.records import Document, EncodedPassage, EncodedQuestion, Passage
 from sparc_search.settings import load
 from sparc_search.stores.local import LocalEngine

@@ -19,18 +19,19 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 # Lowest first. Rooms on one line do not import each other.
 LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("records", "errors"),
-    ("block_batch", "phrase_query"),
+    ("block_batch", "phrase_query", "setting", "squad", "trust"),
     ("stored",),
-    ("mappings", "settings", "ngrams", "engine", "encoder", "reader", "dense_store"),
+    ("mappings", "ngrams", "engine", "encoder", "reader", "dense_store"),
     ("plugins",),
+    ("settings",),
     ("model", "stores", "servers", "search scoring"),
     ("search", "opening"),
+    ("loaders",),
     ("index",),
     ("inspection",),
     ("evaluation",),
     ("training",),
     ("web",),
-    ("loaders",),
     ("cli",),
 )
 # The scorer knows nothing of who proposed a passage: within `search` it is a room of its own, below the rest.

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..model.tokenizer import Pieces, WordPieces
 from ..records import Passage
+from ..squad import SquadParagraph, SquadQuestion, answerable, read_paragraphs
 from .bm25 import Bm25
-from .closed import ClosedQuestion, Paragraph, read_paragraphs
 from .holding import holds
 from .questions import OpenQuestion
 
@@ -42,17 +42,17 @@ class Asked:
     start: int
 
 
-def read_training(paths: Sequence[Path]) -> list[Paragraph]:
+def read_training(paths: Sequence[Path]) -> list[SquadParagraph]:
     """The paragraphs of all files, each text once with all its questions."""
-    merged: dict[str, Paragraph] = {}
-    for paragraph in (one for path in paths for one in read_paragraphs(path)):
+    merged: dict[str, SquadParagraph] = {}
+    for paragraph in (one for path in paths for one in answerable(read_paragraphs(path))):
         known = merged.get(paragraph.text)
         questions = (*known.questions, *paragraph.questions) if known else paragraph.questions
-        merged[paragraph.text] = Paragraph(paragraph.text, questions)
+        merged[paragraph.text] = SquadParagraph(paragraph.text, questions)
     return list(merged.values())
 
 
-def chosen(paragraphs: Sequence[Paragraph], most: int, seed: int) -> list[Asked]:
+def chosen(paragraphs: Sequence[SquadParagraph], most: int, seed: int) -> list[Asked]:
     """At most so many questions by chance, of those whose answer stands in their paragraph."""
     asked = [
         Asked(OpenQuestion(question.id, question.text, question.answers), number, start)
@@ -63,7 +63,7 @@ def chosen(paragraphs: Sequence[Paragraph], most: int, seed: int) -> list[Asked]
     return random.Random(seed).sample(asked, most) if most < len(asked) else asked
 
 
-def _start(text: str, question: ClosedQuestion) -> int:
+def _start(text: str, question: SquadQuestion) -> int:
     """Where the answer begins: where the file says, if it stands there, else where it stands first; -1 if nowhere."""
     answer = question.answers[0]
     if not answer:
@@ -71,7 +71,9 @@ def _start(text: str, question: ClosedQuestion) -> int:
     return question.start if question.start >= 0 and text.startswith(answer, question.start) else text.find(answer)
 
 
-def apart(paragraphs: Sequence[Paragraph], questions: int, seed: int) -> tuple[list[Paragraph], list[Paragraph]]:
+def apart(
+    paragraphs: Sequence[SquadParagraph], questions: int, seed: int
+) -> tuple[list[SquadParagraph], list[SquadParagraph]]:
     """(for training, held out): whole paragraphs by chance until so many questions are held out."""
     order = list(range(len(paragraphs)))
     random.Random(seed).shuffle(order)
@@ -86,7 +88,7 @@ def apart(paragraphs: Sequence[Paragraph], questions: int, seed: int) -> tuple[l
     return kept, [paragraphs[number] for number in sorted(held)]
 
 
-def as_passages(paragraphs: Sequence[Paragraph]) -> list[Passage]:
+def as_passages(paragraphs: Sequence[SquadParagraph]) -> list[Passage]:
     """Paragraphs as BM25 takes them."""
     return [Passage(str(number), "", number, paragraph.text) for number, paragraph in enumerate(paragraphs)]
 
@@ -106,7 +108,7 @@ def negatives(asked: Sequence[Asked], bm25: Bm25, share: float, seed: int, depth
 
 
 def examples(
-    asked: Sequence[Asked], wrong: dict[int, int], paragraphs: Sequence[Paragraph], pieces: WordPieces, window: int
+    asked: Sequence[Asked], wrong: dict[int, int], paragraphs: Sequence[SquadParagraph], pieces: WordPieces, window: int
 ) -> list[Example]:
     """Everything as word pieces; `window` is the room for a passage."""
     used = sorted({one.paragraph for one in asked} | set(wrong.values()))

@@ -15,9 +15,6 @@ from ..stored import FeatureStatistics
 from . import asking
 from .summaries import PassageFacts, facts, snippet
 
-LONGEST = 2
-"""Word pieces of the longest n-gram."""
-
 
 @dataclass(frozen=True, slots=True)
 class TopPassage:
@@ -77,7 +74,7 @@ def feature_view(
             )
             for field, found in statistics.items()
         )
-        return FeatureView(wanted, parse_feature(wanted), name, passages, fields, _related(view, name, wanted))
+        return FeatureView(wanted, parse_feature(wanted), name, passages, fields, _related(index, view, name, wanted))
 
 
 def as_text(name: str) -> str:
@@ -118,11 +115,12 @@ def _top(view: View, field: str, name: str, k: int, where: Mapping[str, str]) ->
     )
 
 
-def _related(view: View, asked: str, name: str) -> tuple[str, ...]:
+def _related(index: Index, view: View, asked: str, name: str) -> tuple[str, ...]:
     pieces = parse_feature(name)
     found = []
-    if len(pieces) > LONGEST:  # no n-gram is so long: offer those it is made of
-        found += [feature_name(pieces[at : at + LONGEST]) for at in range(len(pieces) - 1)]
+    longest = max(index.encoder.ngrams, default=1)
+    if len(pieces) > longest > 1:  # no n-gram is so long: offer those it is made of
+        found += [feature_name(pieces[at : at + longest]) for at in range(len(pieces) - longest + 1)]
     if len(pieces) > 1:
         found += [feature_name([piece]) for piece in pieces]
     if supports(view, View.features_like):

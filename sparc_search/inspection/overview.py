@@ -10,9 +10,10 @@ import numpy as np
 
 from ..engine import Admin, View, supports
 from ..index import Index
+from ..loaders import history
 from ..records import FIELDS, LEX, SIDES, TITLE, PhraseBlock
 from ..stored import FeatureCount
-from . import ingests, weights
+from . import weights
 from .histogram import Histogram, histogram
 
 
@@ -77,8 +78,8 @@ def index_view(index: Index, *, sample: int = 200, frequent: int = 20, bins: int
         frequent=features,
         model=index.encoder.fingerprint,
         card=dict(index.encoder.card),
-        ingests=tuple(ingests.ingests(location)),
-        rejects=tuple(ingests.rejects(location)),
+        ingests=tuple(history.ingests(location)),
+        rejects=tuple(history.rejects(location)),
     )
 
 

@@ -17,8 +17,6 @@ from .summaries import PassageFacts, facts
 from .tables import NgramRow, TermRow
 from .tokens import Token, tokens_between, tokens_of, word_of
 
-SIZES = (1, 2)
-
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
@@ -78,7 +76,7 @@ def passage_view(
     phrase: str = "",
     span: tuple[int, int] | None = None,
     sides: Collection[Side] = SIDES,
-    sizes: Collection[int] = SIZES,
+    sizes: Collection[int] | None = None,
     threshold: float = 0.0,
 ) -> PassageView:
     """Look at a passage; with a token, a phrase or a span of characters also at the weights of that phrase."""
@@ -90,6 +88,7 @@ def passage_view(
     terms = tables.term_rows(block, statistics, name)
     impacts = {row.name: row.weight for row in terms}
     tfidf = {token_id: impacts[name((token_id,))] for token_id in block.lex_ids.tolist()}
+    sizes = _known_sizes(index, sizes)
     chosen = _chosen(passage, block, token, phrase, span)
     largest = {
         weights.key_of(side, columns.n): float(weights.largest(columns).max(initial=0.0))
@@ -110,6 +109,15 @@ def passage_view(
         selection=_selection(index, stored, chosen, sides, sizes, tfidf, threshold) if chosen else None,
         snapshot=statistics.snapshot,
     )
+
+
+def _known_sizes(index: Index, sizes: Collection[int] | None) -> Collection[int]:
+    """The sizes that are asked for, or all; `UsageError` if the model has none of one of them."""
+    known = index.encoder.ngrams
+    for n in sizes or ():
+        if n not in known:
+            raise UsageError(f"the model weighs no n-grams of size {n}", f"choose of: {', '.join(map(str, known))}")
+    return known if sizes is None else sizes
 
 
 def _chosen(

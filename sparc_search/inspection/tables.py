@@ -26,7 +26,7 @@ class NgramRow:
     weight: float
     """Start and end together: the table is sorted by it."""
     tfidf: float | None
-    """The tf-idf weight of the same word in the same passage; a bigram has none."""
+    """The tf-idf weight of the same word in the same passage; a longer n-gram has none."""
     positions: tuple[int, ...]
 
 

@@ -34,7 +34,7 @@ class Token:
     """Phrases that start here are indexed; `kept_end`: that end here."""
     kept_end: bool
     weights: Mapping[str, float]
-    """`start_1`, `start_2`, `end_1`, `end_2`: the most that an n-gram it is part of weighs for a kept boundary."""
+    """`start_1`, `end_2`, …: the most that an n-gram of that size, which it is part of, weighs for a kept boundary."""
     tfidf: float
     """Its term's tf-idf weight in this passage; 0 for punctuation."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -75,11 +76,18 @@ class NetworkEncoder(Encoder):
         self._batch_tokens, self._workers = batch_tokens, workers
         self.fingerprint = fingerprint
         self.card = dict(card or {})
-        self.window = config.window - 2
+        self.window, self.ngrams = config.window - 2, config.ngrams
 
     def prepare(self) -> None:
         """Load what is loaded at the first use, so that the first question need not wait for it."""
         self.encode_questions(["?"])
+
+    def in_batches_of(self, tokens: int) -> NetworkEncoder:
+        """The same encoder with other batches of passages; one that must take them singly still does."""
+        passages, questions = self._batch_tokens
+        other = copy(self)
+        other._batch_tokens = BatchTokens(1 if passages == 1 else tokens, questions)
+        return other
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the word pieces of `text`."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import cast
 
 from ..engine import Engine, View
+from ..errors import Incomplete
 from ..records import Answer, EncodedQuestion, Reply, Strategy
+from ..settings import Settings
 from ..stored import Hits, Statistics
 from . import confidence, dense_first, lexical, sparse_first
 from .candidates import Candidates, Found, roads_of
@@ -24,20 +27,24 @@ _RIVALS = 50
 """Answers looked at for one that says something else than the best."""
 
 _Lex = tuple[LexWeight, ...]
+_DEFAULTS = Settings()
+_STRATEGY = cast(Strategy, _DEFAULTS.strategy)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search. The defaults are those of the settings."""
+    """How to search."""
 
-    k: int = 5
-    strategy: Strategy = "hybrid"
-    sparse_candidates: int = 50
-    dense_candidates: int = 50
-    lex_weight: float = 0.3
-    first_stage_lex_weight: float = 0.3
+    k: int = _DEFAULTS.top_k
+    strategy: Strategy = _STRATEGY
+    sparse_candidates: int = _DEFAULTS.sparse_candidates
+    dense_candidates: int = _DEFAULTS.dense_candidates
+    lex_weight: float = _DEFAULTS.lex_weight
+    first_stage_lex_weight: float = _DEFAULTS.first_stage_lex_weight
     where: Mapping[str, str] = field(default_factory=dict)
     explain: bool = False
+    refuse_partial: bool = False
+    """Whether an answer from a part of the index is an error."""
 
 
 class Coordinator:
@@ -90,6 +97,8 @@ class Coordinator:
                 answers = candidates.explained(shown, question, weighed)
             answers = self._with_confidence(answers, rival)
         degraded = tuple(dict.fromkeys(sparse.missing + dense.missing + candidates.missing))
+        if degraded and options.refuse_partial:
+            raise Incomplete(f"answers would be missing: {degraded[0]}", "try again later, or set `partial` to `flag`")
         seconds = {**shares, **clock.seconds}
         return Reply(
             question.text, tuple(answers), options.strategy, statistics.snapshot, len(candidates.ids), seconds, degraded

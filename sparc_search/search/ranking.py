@@ -13,7 +13,7 @@ from ..records import EncodedQuestion
 from .choice import best_first, without_overlaps
 from .lexical import LexWeight
 from .question_grams import ngram_weights
-from .scorer import MAX_TOKENS, PhraseScores, ScoredSpans, Span, term_weights
+from .scorer import PhraseScores, ScoredSpans, Span, term_weights
 
 
 def ranked(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Blocks, at_once: int) -> Iterator[Span]:
@@ -45,7 +45,7 @@ def _scored(best: BestSpans) -> ScoredSpans:
     return ScoredSpans(block, start, end, best.parts[:, -1], values)
 
 
-def phrase_query(question: EncodedQuestion, lex: Sequence[LexWeight], max_tokens: int = MAX_TOKENS) -> PhraseQuery:
+def phrase_query(question: EncodedQuestion, lex: Sequence[LexWeight]) -> PhraseQuery:
     """The question for blocks that score themselves."""
     ngrams = sorted(ngram_weights(question).items(), key=lambda ngram: (len(ngram[0]), ngram[0]))
     terms = sorted(term_weights(lex).items())
@@ -60,5 +60,5 @@ def phrase_query(question: EncodedQuestion, lex: Sequence[LexWeight], max_tokens
         weights=np.array([both for _, both in ngrams], np.float64),
         terms=np.array([id for id, _ in terms], np.int64),
         term_weights=np.array([weight for _, weight in terms], np.float64),
-        max_tokens=max_tokens,
+        longest_answer=question.longest_answer,
     )

@@ -13,8 +13,9 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -40,8 +41,12 @@ _BEGIN_ANEW_AFTER: Final = 60.0
 class DerivedVectors:
     """The vectors of an engine on this machine. Safe to use from several threads."""
 
-    def __init__(self, engine: Engine, location: Path, plugin: str = _USUAL) -> None:
+    def __init__(
+        self, engine: Engine, location: Path, plugin: str = _USUAL, values: Mapping[str, object] | None = None
+    ) -> None:
         self._engine, self._plugin = engine, plugin
+        self._more: dict[str, Any] = {"values": values} if values else {}
+        """The settings of the plugin, if it declares some."""
         self.instead = plugin != _USUAL
         """Whether they are searched even if the engine can search vectors itself: somebody chose another plugin."""
         self._folder = location.with_name(f"{location.name}.vectors") / (engine.name or "index")
@@ -117,7 +122,7 @@ class DerivedVectors:
         return self._dense
 
     def _open(self, folder: Path, identity: str, *, writable: bool) -> DenseStore:
-        return plugins.load("dense_stores", self._plugin).open(folder, identity, writable=writable)
+        return plugins.load("dense_stores", self._plugin).open(folder, identity, writable=writable, **self._more)
 
     def _remove_others(self, identity: str) -> None:
         """Vectors of versions that are not served any more."""

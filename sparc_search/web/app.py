@@ -20,15 +20,17 @@ from sparc_search.errors import SparcSearchError
 from sparc_search.index import Index
 
 from . import api, ask_page, discover_page, downloads, feature_page, health, index_page, login, openapi, passage_page
+from .brake import Brake
 from .limits import Gate, Limits
 from .metrics import Counting, Metrics, metrics
+from .presence import Presence
 from .problems import Problem, problem_of
 from .rendering import STATIC
 from .replies import problem_response
-from .security import KnownHosts, NeedsToken, OwnSite, SecurityHeaders, known_hosts, wants_page
+from .security import KnownHosts, NeedsToken, OneLength, OwnSite, SecurityHeaders, known_hosts, wants_page
 from .state import State
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sparc_search.web")
 
 ROUTES: tuple[BaseRoute, ...] = (
     Route("/", ask_page.page),
@@ -79,9 +81,14 @@ def create_app(
     limits = limits or Limits()
     gate = Gate(limits)
     counters = Metrics(gate) if with_metrics else None
-    layers = [Middleware(SecurityHeaders), Middleware(KnownHosts, hosts=known_hosts(host, allowed_hosts))]
-    layers += [Middleware(OwnSite)]
-    layers += [Middleware(NeedsToken, token=token)] if token else []
+    brake = Brake(limits.login_tries)
+    layers = [Middleware(SecurityHeaders), Middleware(OneLength)]
+    layers += [
+        Middleware(KnownHosts, hosts=known_hosts(host, allowed_hosts)),
+        Middleware(OwnSite),
+        Middleware(Presence),
+    ]
+    layers += [Middleware(NeedsToken, token=token, brake=brake)] if token else []
     layers += [Middleware(Counting, metrics=counters)] if counters else []
 
     @asynccontextmanager
@@ -102,7 +109,7 @@ def create_app(
         },
     )
     app.router.redirect_slashes = False
-    app.state.shared = State(index, limits, gate, token, counters)
+    app.state.shared = State(index, limits, gate, token, brake, counters)
     return app
 
 

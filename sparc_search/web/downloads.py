@@ -73,7 +73,7 @@ def cell(row: Mapping[str, Any], column: str) -> str:
 
 def _asked(request: Request) -> tuple[State, requests.Discover]:
     state = state_of(request)
-    return state, requests.discover_of(request.query_params, state.limits, strict=True)
+    return state, requests.discover_of(request.query_params, state.parameters, strict=True)
 
 
 async def _rows(state: State, wanted: requests.Discover, offset: int) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from sparc_search.stored import Listing
 from . import charts, requests
 from .api import feature_view
 from .pages import page_response
-from .parameters import Parameters
+from .parameters import Parameters, short, text
 from .rendering import feature_path
 from .state import State, state_of
 
@@ -32,7 +32,7 @@ FIELD_NOTES = {
 async def start(request: Request) -> Response:
     """`GET /features`: a box to look one up, and the most frequent ones."""
     state = state_of(request)
-    name = Parameters(request.query_params, state.limits).text("name").strip()
+    name = Parameters(request.query_params, state.limits).one(text("name", state.limits), "").strip()
     if name:
         return RedirectResponse(feature_path(name), 303)
     return await page_response(request, "features.html", lambda: _start(state))
@@ -46,8 +46,7 @@ def _start(state: State) -> dict[str, Any]:
 async def page(request: Request) -> Response:
     """`GET /features/{name}`."""
     state = state_of(request)
-    known = Parameters(request.query_params, state.limits)
-    name = known.short("name", request.path_params["name"])
+    name = short("name", request.path_params["name"], state.limits)
     return await page_response(request, "feature.html", lambda: _view(state.index, name))
 
 

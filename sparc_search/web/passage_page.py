@@ -45,7 +45,7 @@ class ShadedToken:
 async def page(request: Request) -> Response:
     """`GET /passages/{id}`."""
     state = state_of(request)
-    wanted = requests.passage_of(request.path_params["id"], request.query_params, state.limits, strict=False)
+    wanted = requests.passage_of(request.path_params["id"], request.query_params, state.parameters, strict=False)
     every = request.query_params.get("rows") == "all"
     return await page_response(request, "passage.html", lambda: _view(state.index, wanted, every, state.limits.string))
 
@@ -70,9 +70,15 @@ def _view(index: Index, wanted: requests.PassageRequest, every: bool, longest: i
         "json": twin,
         "twin": wanted.twin(),
         "title": view.passage.title or view.passage.document_id,
+        "sizes": [("both", "All"), *((str(n), size_name(n)) for n in index.encoder.ngrams)],
         "neighbours": _neighbours(index, view),
         "every": every,
     }
+
+
+def size_name(n: int) -> str:
+    """What n-grams of one size are called."""
+    return {1: "Unigrams", 2: "Bigrams", 3: "Trigrams"}.get(n, f"{n}-grams")
 
 
 def shaded(view: PassageView, wanted: requests.PassageRequest) -> list[ShadedToken]:

@@ -10,9 +10,11 @@ from starlette.requests import Request
 
 from sparc_search import inspection
 from sparc_search.index import Index
-from sparc_search.inspection import ingests
+from sparc_search.loaders import history
 
+from .brake import Brake
 from .limits import Gate, Limits
+from .requests import ApiParameters
 
 if TYPE_CHECKING:
     from .metrics import Metrics
@@ -25,10 +27,15 @@ class State:
     index: Index
     limits: Limits
     gate: Gate
-    token: str = ""
+    token: str
+    brake: Brake
     metrics: Metrics | None = None
+    parameters: ApiParameters = field(init=False)
     _overview: inspection.IndexView | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.parameters = ApiParameters(self.limits, self.index.encoder.ngrams)
 
     def overview(self) -> inspection.IndexView:
         """The index as a whole; looked at again when it has changed."""
@@ -38,7 +45,7 @@ class State:
             if view is None or view.snapshot != snapshot:
                 view = self._overview = inspection.index_view(self.index)
         location = self.index.settings.index
-        runs, rejected = tuple(ingests.ingests(location)), tuple(ingests.rejects(location))
+        runs, rejected = tuple(history.ingests(location)), tuple(history.rejects(location))
         return replace(view, ingests=runs, rejects=rejected)  # a run that adds nothing leaves its line too
 
 

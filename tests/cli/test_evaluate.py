@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all
 from tiny_model import BODY, tiny_network, tiny_pieces
 
 from sparc_search.cli.main import run
 from sparc_search.encoder import Encoder
-from sparc_search.stores.local import open_store
 
 Out = pytest.CaptureFixture[str]
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, toy_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SPARC_SEARCH_ENCODER", "toy")
     monkeypatch.setenv("SPARC_SEARCH_INDEX", "index")
-    with open_store(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
+    with open_local(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
         store.add(encode_all(DOCUMENTS, toy_encoder))
     Path("dev.json").write_text(json.dumps({"data": [{"title": "T", "paragraphs": list(map(paragraph, PARAGRAPHS))}]}))
     Path("trec.tsv").write_text("1\tf\tWhen was the Eiger climbed?\t185\\d\n2\tf\tWhen was Rome founded?\t753\n")

@@ -16,7 +16,6 @@ from tiny_model import BODY, tiny_model, tiny_network, tiny_pieces
 
 from sparc_search.errors import ModelDamaged, ModelNotFound, UsageError
 from sparc_search.evaluation.bm25 import Bm25
-from sparc_search.evaluation.closed import ClosedQuestion, Paragraph
 from sparc_search.evaluation.closed_reader import read_closed
 from sparc_search.evaluation.questions import OpenQuestion
 from sparc_search.evaluation.reader import Reader, RetrieveAndRead, Window, best_spans, open_reader
@@ -35,6 +34,7 @@ from sparc_search.evaluation.reader_training import (
 from sparc_search.evaluation.reader_tuning import best_mix, tuned_mix
 from sparc_search.model.tokenizer import Pieces, WordPieces
 from sparc_search.records import CONTINUES, PUNCTUATION, Passage
+from sparc_search.squad import SquadParagraph, SquadQuestion
 
 PIECES = tiny_pieces()
 CARD = ReaderCard(BODY, 24, 12, 3, 0.0, {}, {})
@@ -116,11 +116,11 @@ def squad(folder: Path, towers: int = 12) -> Path:
 
 
 def test_the_answer_is_where_the_file_says() -> None:
-    [one] = chosen([Paragraph("rome or rome", (ClosedQuestion("1", "q", ("rome",), 8),))], 10, 0)
+    [one] = chosen([SquadParagraph("rome or rome", (SquadQuestion("1", "q", ("rome",), 8),))], 10, 0)
     assert one.start == 8
-    [moved] = chosen([Paragraph("rome or rome", (ClosedQuestion("1", "q", ("rome",), 5),))], 10, 0)
+    [moved] = chosen([SquadParagraph("rome or rome", (SquadQuestion("1", "q", ("rome",), 5),))], 10, 0)
     assert moved.start == 0
-    assert chosen([Paragraph("rome", (ClosedQuestion("1", "q", ("paris",), 0),))], 10, 0) == []
+    assert chosen([SquadParagraph("rome", (SquadQuestion("1", "q", ("paris",), 0),))], 10, 0) == []
 
 
 def test_a_wrong_passage_holds_no_answer(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_wrong_passage_holds_no_answer(tmp_path: Path) -> None:
 def test_the_window_holds_the_answer(at: int, window: int) -> None:
     words = ["lake"] * 30
     words[at] = "1882"
-    paragraph = Paragraph(" ".join(words), (ClosedQuestion("1", "when", ("1882",)),))
+    paragraph = SquadParagraph(" ".join(words), (SquadQuestion("1", "when", ("1882",)),))
     [example] = examples(chosen([paragraph], 1, 0), {}, [paragraph], PIECES, window)
     assert len(example.passage) == min(window, 30)
     assert PIECES.piece(int(example.passage[example.start])) == "1882"
@@ -170,7 +170,9 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[ReaderBody, list[float], list[Paragraph]]:
+def trained(
+    base: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[ReaderBody, list[float], list[SquadParagraph]]:
     paragraphs = read_training([squad(tmp_path_factory.mktemp("data"))])
     asked = chosen(paragraphs, 100, 0)
     wrong = negatives(asked, Bm25(as_passages(paragraphs)), 0.5, 0)
@@ -204,12 +206,14 @@ def test_the_loss_is_the_cross_entropy_over_all_words_met(tmp_path: Path) -> Non
     assert float(reader_loss(logits, batch)) == pytest.approx(float(torch.stack(slow).mean()), rel=1e-5)
 
 
-def test_it_learns(trained: tuple[ReaderBody, list[float], list[Paragraph]]) -> None:
+def test_it_learns(trained: tuple[ReaderBody, list[float], list[SquadParagraph]]) -> None:
     _, losses, _ = trained
     assert sum(losses[-5:]) < 0.5 * sum(losses[:5])
 
 
-def test_the_onnx_file_is_the_network(trained: tuple[ReaderBody, list[float], list[Paragraph]], tmp_path: Path) -> None:
+def test_the_onnx_file_is_the_network(
+    trained: tuple[ReaderBody, list[float], list[SquadParagraph]], tmp_path: Path
+) -> None:
     network, _, paragraphs = trained
     folder = saved(network, tmp_path)
     reader = open_reader(folder, threads=1)
@@ -231,7 +235,9 @@ def saved(network: ReaderBody, folder: Path) -> Path:
     return folder
 
 
-def test_a_damaged_reader_is_refused(trained: tuple[ReaderBody, list[float], list[Paragraph]], tmp_path: Path) -> None:
+def test_a_damaged_reader_is_refused(
+    trained: tuple[ReaderBody, list[float], list[SquadParagraph]], tmp_path: Path
+) -> None:
     with pytest.raises(ModelNotFound, match="train-reader"):
         read_card(tmp_path)
     folder = saved(trained[0], tmp_path)
@@ -260,5 +266,5 @@ def test_it_may_begin_from_the_body_of_a_sparc_model(tmp_path: Path) -> None:
         assert torch.allclose(value, body[name], atol=1e-3)  # a folder keeps half precision
 
 
-def test_pieces_load_again(trained: tuple[ReaderBody, list[float], list[Paragraph]], tmp_path: Path) -> None:
+def test_pieces_load_again(trained: tuple[ReaderBody, list[float], list[SquadParagraph]], tmp_path: Path) -> None:
     assert len(WordPieces.load(saved(trained[0], tmp_path))) == len(PIECES)

@@ -1,7 +1,7 @@
 """One body of tests for every engine: `engine` opens indexes locally, on OpenSearch and on Elasticsearch.
 
-`server_engine` is the same without the local one. Every test has an index of its own, removed when it is done. An engine
-of another distribution takes part when it is installed and its name stands in `ENGINES` with the settings it needs.
+`server_engine` is the same without the local one. Every test has an index of its own, removed when it is done. An
+engine of another distribution takes part when it is installed and stands in `ENGINES` with the settings it needs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Store:
     def __getattr__(self, name: str) -> Any:
         if hasattr(View, name):
             return self._of_a_view(name)
-        return getattr(self.engine.admin() if hasattr(Admin, name) else self.engine.writer(), name)
+        if hasattr(Admin, name):
+            return getattr(self.engine.admin(), name)
+        return getattr(self.engine if hasattr(self.engine, name) else self.engine.writer(), name)
 
     def _of_a_view(self, name: str) -> Callable[..., Any]:
         def ask(*arguments: Any) -> Any:
@@ -66,6 +68,10 @@ class Store:
         for method in methods:
             if not self.supports(method):
                 pytest.skip(f"an engine with `{method.__qualname__}`")
+
+    def has_vectors(self) -> bool:
+        """Whether dense search works, by the engine itself or by what is derived from it."""
+        return self.supports(View.dense_search) or self.supports(View.vector_changes)
 
     def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> Sequence[Hit]:
         with self.engine.view() as view:
@@ -104,6 +110,12 @@ class Store:
         self.close()
 
 
+def open_local(location: Path, encoder: str = "", *, writable: bool = False) -> Store:
+    """An index in a folder."""
+    settings = Settings(index=location)
+    return Store(open_engine(settings, encoder, writable=writable), settings)
+
+
 @dataclass
 class Engine:
     """A kind of engine, and a place for a test's indexes."""
@@ -115,18 +127,19 @@ class Engine:
 
     def settings(self, name: str = "index", **more: Any) -> Settings:
         """Settings for an index of this name."""
+        return Settings().changed(**{**self._values(name), **more})
+
+    def environment(self, name: str = "index") -> dict[str, str]:
+        """The same for a process."""
+        return {f"SPARC_SEARCH_{key.upper()}": str(value) for key, value in self._values(name).items()}
+
+    def _values(self, name: str) -> dict[str, Any]:
         own: dict[str, Any] = {"index": self.folder / name}
         if self.url:
             own |= {"engine": "opensearch", "url": self.url, "index_name": f"{self.prefix}-{name}"}
         else:
             own |= {"engine": self.name, **ENGINES[self.name]}
-        return Settings(**{**own, **more})
-
-    def environment(self, name: str = "index") -> dict[str, str]:
-        """The same for a process."""
-        settings = self.settings(name)
-        keys = ("index", "engine", "url", "index_name") if self.url else ("index",)
-        return {f"SPARC_SEARCH_{key.upper()}": str(getattr(settings, key)) for key in keys}
+        return own
 
     def open(self, encoder: str = "toy-1", *, writable: bool = True, name: str = "index", **more: Any) -> Store:
         """Open (or make) an index."""

@@ -64,7 +64,8 @@ def test_all_ways_to_name_a_phrase_lead_to_it(index: Index) -> None:
 
 
 def test_the_table_of_a_passage_holds_its_features(index: Index, toy_encoder: Encoder) -> None:
-    stored = index.store.fetch([EIGER])[0]
+    with index.engine.view() as view:
+        stored = view.fetch([EIGER]).passages[0]
     features = toy_encoder.encode_passages([stored.passage])[0].features
     rows = passage_view(index, EIGER).ngrams
     for side in ("start", "end"):
@@ -204,10 +205,11 @@ def test_what_is_not_there(index: Index) -> None:
 
 
 def test_an_encoder_that_cannot_be_looked_into_says_so(index: Index) -> None:
-    class Closed:
+    class Closed(Encoder):
         fingerprint = "toy-1"
+        token_offsets = encode_passages = encode_questions = Encoder.prepare  # type: ignore[assignment]
 
-    index.encoder = Closed()  # type: ignore[assignment]
+    index.encoder = Closed()
     with pytest.raises(UsageError, match="cannot be looked into"):
         passage_view(index, EIGER)
 

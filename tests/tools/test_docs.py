@@ -14,7 +14,7 @@ import click
 import pytest
 
 from sparc_search import plugins
-from sparc_search.settings import PREFIX, SPECS, flag_name
+from sparc_search.settings import CORE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,6 +30,7 @@ def load_tool() -> ModuleType:
 
 
 docs = load_tool()
+BUILT_IN = {**CORE, **{setting.name: setting for setting in plugins.settings_of("stores", "opensearch")}}
 
 
 def test_nothing_is_stale_missing_or_leads_nowhere() -> None:
@@ -58,12 +59,24 @@ def test_every_command_has_help_for_itself_and_its_options() -> None:
     assert list(walk(docs.cli, "sparc-search")) == []
 
 
-@pytest.mark.parametrize("key", SPECS)
+@pytest.mark.parametrize("key", BUILT_IN)
 def test_every_setting_is_documented(key: str) -> None:
-    page = (ROOT / "docs/configuration.md").read_text()
-    assert f"| `{key}` |" in page
-    assert f"`{PREFIX}{key.upper()}`" in page
-    assert f"`{flag_name(key)}`" in page
+    assert len(cells(key)) == 6
+    assert BUILT_IN[key].variable in cells(key)[2]
+
+
+@pytest.mark.parametrize("key", BUILT_IN)
+def test_a_flag_is_listed_if_a_command_has_it(key: str) -> None:
+    line = re.compile(rf"{BUILT_IN[key].flag} \S+ {re.escape(BUILT_IN[key].help)}")
+    known = any(line.search(" ".join(help.split())) for _, help in docs.commands(docs.cli))
+    assert bool(cells(key)[3]) == known
+    assert not (BUILT_IN[key].secret and known)
+
+
+def cells(key: str) -> list[str]:
+    """The row of a setting in the tables."""
+    (row,) = [row for row in docs.settings_tables().splitlines() if row.startswith(f"| `{key}` |")]
+    return [cell.strip() for cell in row.split("|")[1:-1]]
 
 
 @pytest.mark.parametrize("group", plugins.GROUPS)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_model import WORDS, tiny_pieces
+from tiny_pieces import WORDS, tiny_pieces
 
 from sparc_search.errors import ReaderError, UsageError
 from sparc_search.training.squad_data import (

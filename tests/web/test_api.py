@@ -304,7 +304,7 @@ def test_health_and_readiness(index: Index, monkeypatch: pytest.MonkeyPatch) -> 
     def gone(*_: object) -> None:
         raise EngineError("gone")
 
-    monkeypatch.setattr(type(index.store), "statistics", gone)
+    monkeypatch.setattr(type(index.engine), "statistics", gone)
     assert client.get("/healthz").status_code == 200
     answer = client.get("/readyz")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")

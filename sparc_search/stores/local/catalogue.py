@@ -20,7 +20,7 @@ from .segment import Mask, Segment
 from .view import LocalView
 
 _LOOKED_AT = 300
-"""Passages whose features are looked through for the second word of a bigram."""
+"""Passages whose features are looked through for the further words of an n-gram."""
 
 
 def feature_values(view: LocalView, field: str, name: str) -> NDArray[np.float32]:
@@ -55,15 +55,15 @@ def frequent_features(view: LocalView, field: str, k: int) -> list[FeatureCount]
 
 
 def features_like(view: LocalView, beginning: str, k: int) -> list[FeatureCount]:
-    """Features whose name begins like this: words by the table of their frequencies, bigrams by what follows a word."""
-    first, space, _ = beginning.rpartition(" ")
+    """Features whose name begins like this: words by their frequencies, longer n-grams by what follows a word."""
+    before, space, _ = beginning.rpartition(" ")
     if not space:
         query = (
             "SELECT name, passages FROM frequencies WHERE name >= ? AND name < ? ORDER BY passages DESC, name LIMIT ?"
         )
         return [FeatureCount(*row) for row in view.connection.execute(query, (beginning, beginning + "\U0010ffff", k))]
     numbers: Counter[str] = Counter()
-    for row in _rows_with(view, LEX, first):
+    for row in _rows_with(view, LEX, before.rpartition(" ")[2]):
         numbers.update({name for _, name in _names(view, row) if name.startswith(beginning)})
     found = [FeatureCount(name, _passages(view, name)) for name, _ in numbers.most_common(k)]
     return sorted(found, key=lambda feature: (-feature.passages, feature.name))

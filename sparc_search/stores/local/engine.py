@@ -17,6 +17,7 @@ from ...stored import CheckReport
 from . import database, layout
 from .browsing import BrowsableView
 from .describe import describe
+from .older import OlderEngine
 from .points import reach
 from .recovery import check_before_reading, damaged_segments
 from .verify import verify
@@ -48,7 +49,10 @@ class LocalEngine(Engine):
         """Open the index in a folder; to write, it is made if there is none."""
         location = Path(place.location)
         if not writable:
-            return cls(location, layout.current(location), encoder, writable=False)
+            folder = layout.current(location)
+            if not encoder and database.is_older(folder):
+                return OlderEngine(folder)  # type: ignore[return-value]  # an Engine, which is all that is promised
+            return cls(location, folder, encoder, writable=False)
         held = layout.lock(location)
         try:
             if not layout.exists(location):

@@ -152,9 +152,9 @@ class LocalView(View):
         """The content hash of each document that is there."""
         return rows.content_hashes(self.connection, document_ids)
 
-    def documents(self) -> Iterator[EncodedDocument]:
+    def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
         """Every document, by id."""
-        return rows.read_documents(self.connection)
+        return rows.read_documents(self.connection, ids)
 
     def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
         """Id and source of every document whose source begins with the prefix."""

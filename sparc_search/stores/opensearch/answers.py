@@ -19,10 +19,11 @@ def missing(answer: Mapping[str, Any], where: str) -> Missing:
         raise EngineError(f"{where} could not search: {answer['error']}", "see the log of the server")
     found = ["the search was cut off by a time limit"] if answer.get("timed_out") else []
     shards = answer.get("_shards", {})
-    total, successful = int(shards.get("total", 0)), int(shards.get("successful", 0))
-    if successful < total:
+    total = int(shards.get("total", 0))
+    lost = max(total - int(shards.get("successful", total)), int(shards.get("failed", 0)))
+    if lost:
         why = _reason(failure.get("reason") for failure in shards.get("failures", ()) if isinstance(failure, Mapping))
-        found.append(f"{total - successful} of {total} shards {'failed: ' + why if why else 'are not there'}"[:300])
+        found.append(f"{lost} of {total} shards {'failed: ' + why if why else 'are not there'}"[:300])
     return tuple(found)
 
 

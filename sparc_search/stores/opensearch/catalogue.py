@@ -54,12 +54,12 @@ def frequent_features(view: ServerView, field: str, k: int) -> list[FeatureCount
 
 
 def features_like(view: ServerView, beginning: str, k: int) -> list[FeatureCount]:
-    """Features whose name begins like this: words by the statistics, bigrams by what follows a word in a sample."""
-    first, space, _ = beginning.rpartition(" ")
+    """Features whose name begins like this: words by the statistics, longer n-grams by what follows one in a sample."""
+    before, space, _ = beginning.rpartition(" ")
     if not space:
         counts = view.frequencies()
         return _first(Counter({name: n for name, n in counts.items() if name.startswith(beginning)}), k)
-    query = queries.every(queries.feature(LEX, first))
+    query = queries.every(queries.feature(LEX, before.rpartition(" ")[2]))
     found: Counter[str] = Counter()
     hits = next(pages(view.server, view.state.passages_index, query, size=_LOOKED_AT), [])
     for features in view.features([hit["sort"][0] for hit in hits]).values():

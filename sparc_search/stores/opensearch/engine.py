@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 from ...engine import Admin, Engine, Place
 from ...errors import IndexNotFound, UsageError
 from ...stored import CheckReport
+from ..opensearch_settings import SETTINGS
 from . import lifecycle
 from .browsing import BrowsableView
 from .bulk import Limits
@@ -27,6 +28,8 @@ from .writer import ServerWriter
 
 class OpenSearchEngine(Engine):
     """Passages in OpenSearch or Elasticsearch; vectors beside, on this machine."""
+
+    settings = SETTINGS
 
     limits: ClassVar[Limits] = Limits()
     """How much is sent at once, and how patiently."""

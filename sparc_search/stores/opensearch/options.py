@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...engine import Place
-from ...settings import SPECS
+from ..opensearch_settings import SETTINGS
 from .access import Access, access_of
 from .lifecycle import Shape
 from .names import Names, key, names_of
@@ -27,6 +27,6 @@ class Options:
 
 def options_of(place: Place) -> Options:
     """The options of a place; what it does not say is as the settings have it by default."""
-    values = {name: spec.default for name, spec in SPECS.items()} | dict(place.values)
+    values = {setting.name: setting.default for setting in SETTINGS} | dict(place.values)
     shape = Shape(int(str(values["shards"])), bool(values["features_in_source"]))
     return Options(access_of(values), names_of(str(values["index_name"])), shape)

@@ -207,8 +207,11 @@ class ServerView(View):
                 if hit["_source"]["content_hash"]:
                     yield hit["_source"]["id"], hit["_source"]["source"]
 
-    def documents(self) -> Iterator[EncodedDocument]:
-        """Every document, by id."""
+    def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
+        """Every document, or those of these ids."""
+        if ids is not None:
+            yield from self.encoded_documents(ids)
+            return
         query, index = every({"term": {"kind": "document"}}), self.state.version.documents
         for page in pages(self.server, index, query, size=_EXPORTED, source=True):
             for hit in page:

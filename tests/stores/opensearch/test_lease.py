@@ -27,8 +27,8 @@ from sparc_search.stores.opensearch.server import Server
 @pytest.fixture
 def server(opensearch: Engine) -> Iterator[Server]:
     settings = opensearch.settings()
-    server = Server(access_of({value.key: value.value for value in settings.values()}))
-    ensure_control(server, names_of(settings.index_name))
+    server = Server(access_of(settings.of_plugin("stores", "opensearch")))
+    ensure_control(server, names_of(settings.plugin_values["index_name"]))
     yield server
     server.close()
 

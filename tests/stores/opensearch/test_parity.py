@@ -92,7 +92,8 @@ def assert_alike(both: Both) -> None:
     for question in both.encoder.encode_questions(QUESTIONS):
         seen = []
         for store in both.stores:
-            statistics = lexical.look_up(question, store)
+            with store.view() as view:
+                statistics = lexical.look_up(question, view)
             query = sparse_query(question, lexical.lex_weights(question, statistics), 0.3)
             hits = store.sparse_search(query, 7, {})
             near = store.dense_search(question.passage_vector[None], 5, {})[0]

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from .outcomes import Summary
+
 MOST = 50
 """Ingests and rejects that are shown."""
 
 
-def note_ingest(location: Path, summary: Mapping[str, Any], paths: Sequence[str], when: datetime | None = None) -> None:
+_COUNTS = ("read", "indexed", "unchanged", "rejected", "skipped", "deleted", "passages", "stopped")
+
+
+def note_ingest(location: Path, summary: Summary, paths: Sequence[str], when: datetime | None = None) -> None:
     """Write down that a run has ended. A disk that takes no line more is no reason for the run to fail."""
-    line = {"when": (when or datetime.now(UTC)).isoformat(timespec="seconds"), "paths": list(paths), **summary}
+    counts = {name: getattr(summary, name) for name in _COUNTS}
+    line = {"when": (when or datetime.now(UTC)).isoformat(timespec="seconds"), "paths": list(paths), **counts}
     with suppress(OSError), _beside(location, "ingests").open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 
@@ -29,7 +35,12 @@ def ingests(location: Path, most: int = MOST) -> list[dict[str, Any]]:
 
 def rejects(location: Path, most: int = MOST) -> list[dict[str, Any]]:
     """The first documents that the last run rejected: id, reason, remedy, source."""
-    return list(islice(_lines(_beside(location, "rejects")), most))
+    return list(islice(_lines(rejects_path(location)), most))
+
+
+def rejects_path(location: Path) -> Path:
+    """Where the reject file of an index is, unless its user names another."""
+    return _beside(location, "rejects")
 
 
 def _beside(location: Path, what: str) -> Path:
