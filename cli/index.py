@@ -15,8 +15,9 @@ from .options import json_option, settings_options
 from .terminal import note, progress, result, result_json, stdout, styled
 
 if TYPE_CHECKING:  # opening an index imports numpy and more
-    from sparc_search.index import Index, Verification
+    from sparc_search.index import Index
     from sparc_search.loaders.outcomes import Event, Report
+    from sparc_search.stores.verification import Verification
 
 
 @click.group()

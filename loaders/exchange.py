@@ -28,8 +28,12 @@ def _documents(lines: Iterator[str], header: Header) -> Iterator[Read]:
             yield Read(found.document, Root("index"), found if header.encoded else None)
 
 
-def lines_from(path: Path) -> Generator[str, None, None]:
-    """The lines of a file, or of a gzip file."""
+def lines_of(source: str | Path | Iterable[str]) -> Generator[str, None, None]:
+    """The lines of a file, of a gzip file, or of whatever gives lines."""
+    if not isinstance(source, str | Path):
+        yield from source
+        return
+    path = Path(source).expanduser()
     try:
         with _text(path, "r", compressed=path.suffix == ".gz") as stream:
             yield from stream
@@ -39,6 +43,7 @@ def lines_from(path: Path) -> Generator[str, None, None]:
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write lines to a file, or to a gzip file; a file that is there already is replaced when all is written."""
+    path = path.expanduser()
     draft = path.with_name(path.name + ".part")
     try:
         with _text(draft, "w", compressed=path.suffix == ".gz") as stream:

@@ -9,17 +9,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import Unsupported
+from .setting import Setting
 from .stored import Hit, VectorChange
 
 
 class DenseStore(ABC):
     """One vector for each passage id. Only one thread at a time uses it."""
+
+    settings: ClassVar[tuple[Setting, ...]] = ()
+    """The settings it declares; if there are some, `open` is handed their values as one more parameter, `values`."""
 
     generation: int
     """The state of the index up to which it has taken over everything; 0 if nothing."""

@@ -1,7 +1,8 @@
 """The contract of an encoder: text becomes vectors and weights (`sparc_search.encoders`).
 
 An entry point names something to call, `(model="default", *, threads=0)`, that opens one: `model` is a folder, or
-`default` for the one in the package; with 0 threads the encoder chooses.
+`default` for the one in the package; with 0 threads the encoder chooses. If it has `settings` (a tuple of `Setting`),
+it is called with their values too, as `values`.
 """
 
 from __future__ import annotations

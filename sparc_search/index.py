@@ -22,29 +22,30 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO, Unpack
 
 from .encoder import Encoder
-from .engine import Admin, Engine, View, supports
+from .engine import Admin, Engine, supports
 from .errors import IndexFailure, IndexMismatch, IndexNotFound, NotThere, UsageError
 from .opening import derived_vectors, open_encoder, open_engine, rebuild_engine
 from .records import STRATEGIES, Document, Passage, Reply, Strategy
 from .search import confidence
 from .search.coordinator import Coordinator, SearchOptions
 from .settings import Settings, load
-from .stored import CheckReport, EncodedDocument, Listing, Problem
+from .stored import EncodedDocument, Listing
 
 if TYPE_CHECKING:  # to ask a question none of this is needed
     from .loaders.given import Given
     from .loaders.outcomes import Report, Summary
     from .loaders.planning import FileOptions
     from .loaders.running import Listener
+    from .stores.verification import Verification
 
 BATCH: Final = 16
 """Questions that are encoded and searched together."""
@@ -59,23 +60,6 @@ class Sizes(NamedTuple):
 
     before: int
     after: int
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """What a check of an index looked at, and what it found."""
-
-    counts: Mapping[str, int]
-    problems: tuple[Problem, ...]
-    repaired: tuple[str, ...] = ()
-    """Derived parts that were made again."""
-    not_sampled: str = ""
-    """Why no passage was encoded again, if that was asked for."""
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing is wrong (any more)."""
-        return not self.problems
 
 
 class Index:
@@ -94,7 +78,7 @@ class Index:
         """An index that may not be there yet; `open` and `create` are the usual ways in."""
         self.settings = settings
         if encoder is not None:
-            self.encoder = encoder
+            self.encoder = encoder  # in place of the property
         self._opened = ExitStack()
         self._opened_for = ""
         """Fingerprint of the model that `engine` must be of; empty if any will do."""
@@ -107,21 +91,22 @@ class Index:
         path: str | Path | None = None,
         *,
         settings: Settings | None = None,
-        encoder: Encoder | None = None,
+        encoder: Encoder | str | None = None,
         **overrides: Any,
     ) -> Index:
         """Open the index in a folder; without one, the index that the settings name.
 
         Settings come from files and the environment, unless `settings` is given; keywords overrule them (`engine`,
-        `model`, `strategy`, …). An `encoder` that is open already is taken as the model; then the index must be of it.
+        `model`, `strategy`, …). An `encoder` is the name of a plugin, as in the settings, or one that is open already:
+        then the index must have been made with it.
 
         >>> with Index.open("notes", strategy="sparse", top_k=1) as index:
         ...     index.ask("When was the Eiger climbed?").best.text
         '1858'
         """
-        index = cls(_settings(path, settings, overrides), encoder)
+        index = cls(*_chosen(path, settings, encoder, overrides))
         try:
-            _ = index.engine if encoder is None else index._coordinator
+            _ = index._asking if isinstance(encoder, Encoder) else index.engine
         except BaseException:
             index.close()
             raise
@@ -133,7 +118,7 @@ class Index:
         path: str | Path | None = None,
         *,
         settings: Settings | None = None,
-        encoder: Encoder | None = None,
+        encoder: Encoder | str | None = None,
         exist_ok: bool = False,
         **overrides: Any,
     ) -> Index:
@@ -143,7 +128,7 @@ class Index:
         ...     index.stats()["documents"]
         0
         """
-        index = cls(_settings(path, settings, overrides), encoder)
+        index = cls(*_chosen(path, settings, encoder, overrides))
         try:
             if not exist_ok and index._is_there():
                 raise IndexFailure(
@@ -201,12 +186,12 @@ class Index:
 
         >>> index.prepare()
         """
-        _ = self._coordinator
+        _ = self._asking
 
     def _answer(self, questions: list[str], options: SearchOptions) -> list[Reply]:
-        coordinator = self._coordinator
+        encoder, coordinator = self._asking
         began = time.perf_counter()
-        encoded = self.encoder.encode_questions([cleaned(question) for question in questions])
+        encoded = encoder.encode_questions([cleaned(question) for question in questions])
         share = (time.perf_counter() - began) / len(questions)
         replies = coordinator.answer(encoded, options)
         return [
@@ -374,7 +359,7 @@ class Index:
             open_engine(self.settings, self.engine.encoder).close()
         lines = export_lines(self._documents(), Header(self.engine.encoder, encoded))
         if isinstance(target, str | Path):
-            write_lines(Path(target).expanduser(), lines)
+            write_lines(Path(target), lines)
         else:
             for line in lines:
                 target.write(line + "\n")
@@ -389,12 +374,11 @@ class Index:
         ...     copy.import_("notes.jsonl").indexed
         2
         """
-        from .loaders.exchange import lines_from, read_export
+        from .loaders.exchange import lines_of, read_export
         from .loaders.plan import Plan
         from .loaders.running import run_documents
 
-        named = isinstance(source, str | Path)
-        with closing(lines_from(Path(source).expanduser()) if named else _generated(source)) as lines:
+        with closing(lines_of(source)) as lines:
             header, documents = read_export(lines)
             encoder = None if header.encoded else self.encoder
             with self._writing(encoder.fingerprint if encoder else header.encoder) as engine:
@@ -431,25 +415,11 @@ class Index:
         return None
 
     def _encode_anew(self, settings: Settings, encoder: Encoder, on_event: Listener | None) -> Report:
-        from .loaders.plan import Plan
-        from .loaders.reading import Read
-        from .loaders.running import run_documents
-        from .loaders.walk import Root
+        from .loaders.moving import move
 
-        moving = (Read(encoded.document, Root("index")) for encoded in self._documents())
         old = self.engine
-        with self._rebuilding(encoder.fingerprint) as new:
-            report = run_documents(Plan(documents=moving), encoder, new, on_event)
-            if report.rejects:
-                first = report.rejects[0]
-                raise IndexFailure(
-                    f"{report.rejected:,} documents could not be encoded, and the old index stays; the first is "
-                    f"{first.document_id!r}: {first.reason}",
-                    first.remedy,
-                )
-            _delete_others(new, old)
-        self.settings, self.encoder = settings, encoder
-        return report
+        with self._rebuilding(encoder, settings) as new:
+            return move(old, new, encoder, on_event)
 
     # --- looking after -----------------------------------------------------------------------------------------------
 
@@ -461,50 +431,15 @@ class Index:
         >>> index.verify(sample=1).ok
         True
         """
-        if not repair:
-            return self._verified(self.engine, sample, repair=False)
-        with self._writing() as engine:
-            verification = self._verified(engine, sample, repair=True)
-        self._forget()
+        from .stores.verification import verify
+
+        with ExitStack() as stack:
+            engine = stack.enter_context(self._writing()) if repair else self.engine
+            vectors = stack.enter_context(closing(derived_vectors(self.settings, engine)))
+            verification = verify(engine, vectors, lambda: self.encoder, repair=repair, sample=sample)
+        if repair:
+            self._forget()
         return verification
-
-    def _verified(self, engine: Engine, sample: int, *, repair: bool) -> Verification:
-        report = self._checked(engine)
-        repaired = self._repaired(engine, report) if repair else ()
-        report = self._checked(engine) if repaired else report
-        if report.problems or not sample:
-            return Verification(report.counts, report.problems, repaired)
-        problems, not_sampled = self._sampled(engine, sample)
-        return Verification(report.counts, problems, repaired, not_sampled)
-
-    def _checked(self, engine: Engine) -> CheckReport:
-        """What is wrong with the index, and with what was derived from it on this machine."""
-        report = engine.admin().verify()
-        with closing(derived_vectors(self.settings, engine)) as vectors:
-            return CheckReport(report.counts, (*report.problems, *vectors.verify()))
-
-    def _repaired(self, engine: Engine, report: CheckReport) -> tuple[str, ...]:
-        from .stores.derived import VECTORS
-
-        own = tuple(problem for problem in report.problems if problem.derived != VECTORS)
-        names = engine.admin().repair(CheckReport(report.counts, own))
-        if len(own) < len(report.problems):
-            with closing(derived_vectors(self.settings, engine)) as vectors:
-                vectors.repair()
-            names.append(VECTORS)
-        return tuple(names)
-
-    def _sampled(self, engine: Engine, count: int) -> tuple[tuple[Problem, ...], str]:
-        """Passages, evenly spread, that the model does not encode as they are stored; or why none was looked at."""
-        from .stores.sample import compare
-
-        with engine.view() as view:
-            if not supports(view, View.sample) and not supports(view, View.matching):
-                return (), ""
-            encoder = self.encoder
-            if engine.encoder != encoder.fingerprint:
-                return (), f"the index was made with the model {engine.encoder}, this is {encoder.fingerprint}"
-            return tuple(compare(view.fetch(view.sample(count)).passages, encoder)), ""
 
     def compact(self) -> Sizes:
         """Put the pieces of the index together and give back the room of what was deleted; bytes before and after.
@@ -557,14 +492,14 @@ class Index:
         return self._open_reader("")
 
     @cached_property
-    def _coordinator(self) -> Coordinator:
-        """Who answers: needs the index to be of this model."""
+    def _asking(self) -> tuple[Encoder, Coordinator]:
+        """What a question needs: a model, and an index of it."""
         encoder = self.encoder
         self._must_be_of(encoder)
         encoder.prepare()
         vectors = derived_vectors(self.settings, self.engine)
         self._opened.callback(vectors.close)
-        return Coordinator(self.engine, vectors, confidence.from_card(encoder.card))
+        return encoder, Coordinator(self.engine, vectors, confidence.from_card(encoder.card))
 
     def _must_be_of(self, encoder: Encoder) -> None:
         if self._opened_for != encoder.fingerprint:
@@ -579,7 +514,7 @@ class Index:
     def _forget(self) -> None:
         """Open anew what is read from next: the index has been replaced."""
         self._opened_for = ""
-        for name in ("engine", "_coordinator"):
+        for name in ("engine", "_asking"):
             self.__dict__.pop(name, None)
 
     def _documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
@@ -609,28 +544,28 @@ class Index:
                 writer.close()
 
     @contextmanager
-    def _rebuilding(self, encoder: str) -> Iterator[Engine]:
+    def _rebuilding(self, encoder: Encoder, settings: Settings) -> Iterator[Engine]:
         """The index to come; it takes the place of this one when the context ends without an error."""
         with self._writing_lock:
             self._stop_writing()
-            with rebuild_engine(self.settings, encoder) as new:
+            with rebuild_engine(settings, encoder.fingerprint) as new:
                 yield new
+            self.settings, self.encoder = settings, encoder
             self._forget()
 
     @contextmanager
     def _filling(self, *, dry_run: bool, rebuild: bool) -> Iterator[tuple[Engine | None, Callable[[bool], None]]]:
         """Where an ingest writes to, and whom to tell whether a rebuild is to be kept."""
-        fingerprint = self.encoder.fingerprint
         if dry_run:
             yield self._for_dry_run(), lambda wanted: None
         elif rebuild:
             try:
-                with self._rebuilding(fingerprint) as engine:
+                with self._rebuilding(self.encoder, self.settings) as engine:
                     yield engine, _leave_unless
             except _Left:
                 pass
         else:
-            with self._writing(fingerprint) as engine:
+            with self._writing(self.encoder.fingerprint) as engine:
                 yield engine, lambda wanted: None
 
     def _for_dry_run(self) -> Engine | None:
@@ -665,27 +600,17 @@ def _strategy(name: str) -> Strategy:
     raise UsageError(f"no strategy {name!r}", f"known are: {', '.join(STRATEGIES)}")
 
 
-def _settings(path: str | Path | None, settings: Settings | None, overrides: Mapping[str, Any]) -> Settings:
-    location = {} if path is None else {"index": Path(path).expanduser()}
-    return (settings or load()).changed(**{**overrides, **location})
-
-
-def _generated(lines: Iterable[str]) -> Generator[str, None, None]:
-    yield from lines
+def _chosen(
+    path: str | Path | None, settings: Settings | None, encoder: Encoder | str | None, overrides: Mapping[str, Any]
+) -> tuple[Settings, Encoder | None]:
+    """The settings of a call, and the encoder if one is open already."""
+    values = dict(overrides)
+    if path is not None:
+        values["index"] = Path(path).expanduser()
+    if isinstance(encoder, str):
+        values["encoder"] = encoder
+    return (settings or load()).changed(**values), encoder if isinstance(encoder, Encoder) else None
 
 
 def _size(admin: Admin) -> int:
     return admin.size_in_bytes() if supports(admin, Admin.size_in_bytes) else 0
-
-
-def _delete_others(new: Engine, old: Engine) -> None:
-    """Delete what an attempt that was stopped has brought over and the old index has no more."""
-    with new.view() as view, old.view() as before:
-        ids = [id for id, _ in view.documents_from("")] if supports(view, View.documents_from) else []
-        gone = [id for some in _chunks(ids) for id in set(some) - before.content_hashes(some).keys()]
-    if gone:
-        new.writer().delete(gone)
-
-
-def _chunks(ids: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
-    return (ids[begin : begin + size] for begin in range(0, len(ids), size))

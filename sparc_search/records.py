@@ -1,4 +1,4 @@
-"""The words this package speaks: small frozen records that travel between rooms.
+"""The records that travel between rooms: small and frozen.
 
 files -> Document -> Passage -> EncodedPassage -> store
 question -> EncodedQuestion -> Candidate -> Answer(parts)
@@ -26,7 +26,7 @@ Features = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """From character `start` of a document on, its text stands under `heading` (and on `page`, if it has pages)."""
+    """The part of a document from character `start` on: its heading, and its page, if there are pages."""
 
     start: int
     heading: str = ""
@@ -66,7 +66,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SparseColumns:
-    """Rectified attention of one side and n-gram size, by column: what each position's n-gram weighs for whom.
+    """N-gram weights of one side and one n-gram size, by token position: how much its n-gram weighs for which phrases.
 
     Column `j` (a token position) holds entries `indptr[j]:indptr[j + 1]` of `rows` (indices into the kept starts or
     ends) and `values`; the weight is `values * scale`.
@@ -131,7 +131,7 @@ class WeightedNgram:
 
 @dataclass(frozen=True, slots=True)
 class LexTerm:
-    """A word piece of a question for the lexical part; how often it stands there."""
+    """A word piece of a question, for the lexical part, and how often it stands in the question."""
 
     id: int
     name: str
@@ -165,7 +165,7 @@ PART_KINDS: tuple[PartKind, ...] = ("dense start", "dense end", "span", "passage
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """One summand of an answer's score; of n-grams and terms also whose it is and the two weights it multiplies."""
+    """One summand of an answer's score. That of an n-gram or term has a name, and is the product of the two weights."""
 
     kind: PartKind
     value: float

@@ -48,22 +48,17 @@ class Opener:
         Setting("remote_batch", 8, "Texts sent at once.", least=1, harmless=True),
     )
 
-    def with_settings(self, values):
-        self.values = values
-        return self
-
-    def __call__(self, model="default", *, threads=0):
-        raise EngineError(f"nobody at {self.values['remote_url']}, {self.values['remote_batch']} at once")
+    def __call__(self, model="default", *, threads=0, values):
+        raise EngineError(f"nobody at {values['remote_url']}, {values['remote_batch']} at once")
 
 
 open_encoder = Opener()
 '''
 DECLARES = """
+from sparc_search.engine import Engine
 from sparc_search.setting import Setting
-class Opener:
+class Declaring(Engine):
     settings = ({setting},)
-    def __call__(self, location, encoder, *, writable): ...
-open_store = Opener()
 """
 
 
@@ -86,7 +81,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def declare(folder: Path, name: str, setting: str) -> None:
     """A distribution with a store that declares one setting."""
-    entries = f"[sparc_search.stores]\n{name} = {name}_store:open_store\n"
+    entries = f"[sparc_search.stores]\n{name} = {name}_store:Declaring\n"
     install(folder, f"{name}-store", DECLARES.format(setting=setting), entries)
 
 

@@ -160,7 +160,7 @@ def test_harmless_settings_are_taken(place: Place, key: str) -> None:
 
 @pytest.mark.parametrize("key", [key for key, setting in all_declared().items() if not setting.harmless])
 def test_all_others_are_refused_and_named(place: Place, key: str) -> None:
-    value = "true" if isinstance(all_declared()[key].default, bool) else "'other'"
+    value = {bool: "true", int: "99", float: "0.9"}.get(type(all_declared()[key].default), "'other'")
     place.write(f"{key} = {value}\ntop_k = 3\n")
     assert place.refused().endswith(f"is in a folder you do not trust, and sets: {key}")
 
@@ -169,7 +169,7 @@ def test_what_is_refused() -> None:
     """Each of these reaches out of the folder: SECURITY.md says how."""
     assert {key for key, setting in all_declared().items() if not setting.harmless} == {
         *("engine", "encoder", "dense_store", "model"),
-        *("host", "token", "token_file"),
+        *("host", "token", "token_file", "connections", "request_seconds", "login_tries"),
         *("url", "index_name", "ca_file", "allow_http"),
         *("user", "password", "password_file", "api_key", "api_key_file"),
     }

@@ -6,7 +6,6 @@ python tools/docs.py           check that they are fresh, that links lead somewh
 
 from __future__ import annotations
 
-import ast
 import re
 import runpy
 import sys
@@ -114,36 +113,19 @@ def _without_trust(setting: Setting) -> str:
     return "yes, inside the folder" if setting.path else "yes"
 
 
-def rooms_table() -> str:
-    """One row for each line of the table of layers, with what each room says of itself."""
-    layering = runpy.run_path(str(ROOT / "tools" / "layering.py"))
-    rows = ["| line | room | what it is |", "|---|---|---|"]
-    for number, line in enumerate(layering["LAYERS"], 1):
-        for room in line:
-            first_module = next((name for name, apart in layering["APART"].items() if apart == room), room)
-            about = _summary(layering["modules"]().get(f"sparc_search.{first_module}"))
-            rows.append(f"| {number} | `{room}` | {about} |")
-    return "\n".join(rows)
-
-
-def _summary(module: Path | None) -> str:
-    """The first line of a module's docstring."""
-    docstring = ast.get_docstring(ast.parse(_read(module))) if module else ""
-    return (docstring or "").partition("\n")[0]
-
-
-def with_table(page: str, table: str) -> str:
-    """A page with a fresh table between its marks."""
+def with_table(page: str) -> str:
+    """docs/configuration.md with fresh tables between its marks."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{table}\n{END}{tail}"
+    return f"{head}{BEGIN}\n{settings_tables()}\n{END}{tail}"
 
 
 def made_pages() -> Iterator[tuple[Path, str]]:
     """Each page that is made from the code, as it should be."""
     yield ROOT / CLI_PAGE, cli_page()
-    yield ROOT / SETTINGS_PAGE, with_table(_read(ROOT / SETTINGS_PAGE), settings_tables())
-    yield ROOT / ARCHITECTURE_PAGE, with_table(_read(ROOT / ARCHITECTURE_PAGE), rooms_table())
+    yield ROOT / SETTINGS_PAGE, with_table(_read(ROOT / SETTINGS_PAGE))
+    with_tables = runpy.run_path(str(ROOT / "tools" / "architecture_tables.py"))["with_tables"]
+    yield ROOT / ARCHITECTURE_PAGE, with_tables(_read(ROOT / ARCHITECTURE_PAGE))
 
 
 def problems() -> list[str]:

@@ -98,7 +98,7 @@ def answer_view(
 
 
 def explained(rank: int, answer: Answer) -> ExplainedAnswer:
-    """An answer that was asked for with `explain`."""
+    """Take an answer apart that was asked for with `explain`."""
     return ExplainedAnswer(
         rank,
         answer.text,

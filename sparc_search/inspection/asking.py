@@ -18,7 +18,7 @@ Name = Callable[[Sequence[int]], str]
 
 
 def whole(text: str) -> str:
-    """A text that can be looked up: half characters, which nothing stored has, become question marks, NUL U+FFFD."""
+    """A text fit to be looked up: lone surrogates become question marks, NUL characters U+FFFD."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
 
 

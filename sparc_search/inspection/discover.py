@@ -131,7 +131,7 @@ def _features(index: Index, view: View, text: str, k: int) -> tuple[Suggestion, 
 
 
 def _beginnings(index: Index, text: str) -> list[str]:
-    """How the names of features may begin that are meant: as typed, and as the model cuts the words."""
+    """Beginnings of feature names to look for: the text as typed, and as the model cuts it into word pieces."""
     typed = " ".join(text.lower().split()[-2:]) + (" " if text[-1:].isspace() else "")
     pieces = index.encoder.word_pieces(text)[-2:]
     return list(dict.fromkeys([typed, *([feature_name(pieces)] if pieces else [])]))

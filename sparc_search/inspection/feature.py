@@ -106,7 +106,7 @@ def _spellings(index: Index, name: str) -> list[str]:
 
 
 def _top(view: View, field: str, name: str, k: int, where: Mapping[str, str]) -> tuple[TopPassage, ...]:
-    """One clause with the weight 1: the score is the value."""
+    """Where the feature weighs most. The score of a query with this feature alone, of weight 1, is its value."""
     (found,) = view.sparse_search([{field: {name: 1.0}}], k, where)
     values, readable = {hit.passage_id: hit.score for hit in found.hits}, as_text(name)
     return tuple(

@@ -213,7 +213,7 @@ def _boundary(
 
 
 def _row(block: PhraseBlock, side: Side, token: int) -> dict[int, weights.Floats]:
-    """By n-gram size: the weights of the boundary at a token."""
+    """The weights of the boundary at a token, by n-gram size."""
     phrases = weights.phrases_of(block, side)
     row = int(np.searchsorted(phrases.positions, token))
     return {columns.n: weights.of_row(columns, row) for columns in phrases.sparse}

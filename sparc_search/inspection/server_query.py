@@ -14,7 +14,7 @@ from ..stored import Listing
 def question_query(
     index: Index, question: str, *, size: int = 50, where: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The first stage of sparse search."""
+    """The query that sparse-first search sends for a question."""
     from ..stores.opensearch import queries  # of no use to who asks the local engine only
 
     encoded = index.encoder.encode_questions([cleaned(question)])[0]
@@ -25,7 +25,7 @@ def question_query(
 
 
 def listing_query(listing: Listing) -> dict[str, Any]:
-    """The passages of a listing."""
+    """The query that finds the passages of a listing."""
     from ..stores.opensearch import queries
 
     return {"from": listing.offset, "size": listing.size, "query": queries.listing(listing)}

@@ -237,7 +237,7 @@ static void tally(const Block *block, const uint8_t *counts, Py_ssize_t from, Py
 static const char *score_sparse(const Block *block, const Question *question, Scores *scores, Room *room)
 {
     const char *wrong = "has weights for more or fewer positions than it says";
-    const uint8_t *levels = block->head + LEVELS_AT, *rows = block->rows, *counts = block->counts;
+    const uint8_t *levels = block->head + HEAD_levels, *rows = block->rows, *counts = block->counts;
     Py_ssize_t entry = 0; /* the first of the matrix among those of the block */
     for (int which = START; which < SIDES; which++)
         memset(scores->sparse[which], 0, sizeof(double) * (size_t)block->sides[which].kept);
@@ -740,7 +740,23 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {{0, NULL}};
+/* What Python says too, told so that a test can compare. */
+#define TOLD(name) {#name, (long)name},
+#define TOLD_HEAD(name, offset) TOLD(HEAD_##name)
+#define TOLD_MATRIX(name, offset) TOLD(MATRIX_##name)
+static const struct { const char *name; long value; } told[] = {
+    HEAD_FIELDS(TOLD_HEAD) MATRIX_FIELDS(TOLD_MATRIX) TOLD(HEAD_BYTES) TOLD(MATRIX_BYTES) {"MAGIC", (uint32_t)MAGIC},
+    TOLD(CONTINUES) TOLD(PUNCTUATION) TOLD(AFTER_JOINT) TOLD(TITLE) TOLD(PARTS) TOLD(VECTOR_BITS)
+};
+
+static int tell(PyObject *module)
+{
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        if (PyModule_AddIntConstant(module, told[i].name, told[i].value)) return -1;
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, tell}, {0, NULL}};
 
 static struct PyModuleDef module = {
     .m_base = PyModuleDef_HEAD_INIT,

@@ -148,7 +148,7 @@ class NeedsToken:
         await (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, request: Request) -> Response | None:
-        path = request.url.path
+        path = request.scope["path"]  # as routes see it; an address put together from Host and path may differ
         if path in OPEN_PATHS or path.startswith("/static/"):
             return None
         if same_token(request.cookies.get(COOKIE, ""), session_of(self._token)):  # too long to be guessed: no brake
@@ -201,7 +201,7 @@ def session_of(token: str) -> str:
 
 def wants_page(request: Request) -> bool:
     """Whether a browser asks for a page."""
-    return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
+    return not request.scope["path"].startswith("/api/") and "text/html" in request.headers.get("accept", "")
 
 
 def is_loopback(host: str) -> bool:

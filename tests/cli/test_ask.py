@@ -190,7 +190,7 @@ def shown(text: str, span: str) -> str:
     start = text.index(span)
     passage = Passage("p", "d", 0, text)
     answer = Answer(span, 0.0, passage, start, start + len(span), (), ())
-    return in_its_sentence(answer, marks=True).plain
+    return "".join(part.text for part in in_its_sentence(answer, marks=True))
 
 
 def test_the_sentence_is_cut_out() -> None:

@@ -168,12 +168,12 @@ def test_hostile_names_do_not_reach_the_terminal(run_cli: RunCli, corpus: Path, 
 def test_a_full_disk_is_said_and_the_index_keeps_what_it_had(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
     run_cli("ingest", corpus, "--index", index)
-    paragraphs = (f"Paragraph {number} with more words for a longer text." for number in range(2_000))
+    paragraphs = (f"Paragraph {number} with more words for a longer text." for number in range(500))
     (corpus / "new.txt").write_text("\n\n".join(paragraphs))
     script = (
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
         "from sparc_search.cli.main import run\n"
         f"sys.exit(run(['ingest', {str(corpus)!r}, '--index', {str(index)!r}]))\n"
     )

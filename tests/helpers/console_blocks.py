@@ -15,13 +15,15 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-_BLOCK = re.compile(r"^(?:`(?P<file>[\w./-]+)`:\n\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(
+    r"^(?:[^\n]*`(?P<file>[\w./-]+)`:\n\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+)
 _MARK = "@@@ exit code"
 _ROUNDED = re.compile(r"\d+\.\d+|\d+(?=%)")
 _LOOSE = re.compile(rf"(?P<any>…)|(?P<number>{_ROUNDED.pattern})|(?P<bar>[█-▏]+)|(?P<gap>  +)")
@@ -67,19 +69,16 @@ def steps(page: str) -> Iterator[Command | File]:
                 yield Command(line, _tidy(expected))
 
 
-def run(page: str, folder: Path, instead: Mapping[str, str]) -> list[tuple[Command, str, int]]:
-    """Every command with what it printed and its exit code; `instead` replaces parts of commands."""
+def run(steps: Iterable[Command | File], folder: Path) -> list[tuple[Command, str, int]]:
+    """Every command with what it printed and its exit code."""
     script = []
     commands = []
-    for step in steps(page):
+    for step in steps:
         if isinstance(step, File):
             script.append(f"mkdir -p $(dirname {step.path}) && cat > {step.path} <<'@@@'\n{step.text}@@@\n")
         else:
-            line = step.line
-            for part, other in instead.items():
-                line = line.replace(part, other)
             commands.append(step)
-            script.append(f"{{ {line}\n}} 2>&1 < /dev/null\nprintf '{_MARK} %d\\n' $?\n")
+            script.append(f"{{ {step.line}\n}} 2>&1 < /dev/null\nprintf '{_MARK} %d\\n' $?\n")
     done = subprocess.run(
         ["bash", "-c", "".join(script)], cwd=folder, env=environment(folder), capture_output=True, text=True, check=True
     )
@@ -128,6 +127,6 @@ def _line_pattern(line: str) -> str:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
-        for command, printed, code in run(Path(sys.argv[1]).read_text("utf-8"), prepared(Path(scratch)), {}):
+        for command, printed, code in run(steps(Path(sys.argv[1]).read_text("utf-8")), prepared(Path(scratch))):
             verdict = "" if command.fits(printed) and command.fails == bool(code) else "   <-- not what the page says"
             sys.stdout.write(f"$ {command.line}{verdict}\n{printed}")

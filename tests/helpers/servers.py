@@ -179,7 +179,7 @@ KINDS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 
 
 class Started:
-    """The servers of a session. Those that are wanted start in their order, two at a time; the tests wait for theirs."""
+    """The servers of a session: those that are wanted start in their order, two at a time; tests wait for theirs."""
 
     def __init__(self) -> None:
         self.running = ExitStack()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from engines import open_local
 from small_corpus import encode_all, plain
 from starlette.testclient import TestClient
 from tiny_model import tiny_model
@@ -16,7 +17,6 @@ from sparc_search.inspection import feature_view, passage_view, question_view
 from sparc_search.model.encoder_torch import open_encoder
 from sparc_search.model.encoding import NetworkEncoder
 from sparc_search.settings import Settings
-from sparc_search.stores.local import open_store
 from sparc_search.web.app import create_app
 
 TEXT = "the golden dome of the museum was built in rome"
@@ -28,7 +28,7 @@ def trigrams(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     folder = tmp_path_factory.mktemp("trigrams")
     tiny_model(ngrams=(1, 3), prune=0.0).save_pretrained(folder / "model", {"name": "tiny", "licence": "none"})
     encoder: NetworkEncoder = open_encoder(str(folder / "model"), device="cpu")
-    with open_store(folder / "index", encoder.fingerprint, writable=True) as store:
+    with open_local(folder / "index", encoder.fingerprint, writable=True) as store:
         store.add(encode_all([plain("d", TEXT)], encoder))
     with Index.open(folder / "index", settings=Settings(), encoder=encoder) as index:
         yield index

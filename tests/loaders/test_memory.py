@@ -60,7 +60,7 @@ def measured(path: Path, count: int) -> tuple[int, int]:
 
 @pytest.mark.slow
 def test_ten_times_the_documents_take_the_same_memory(tmp_path: Path) -> None:
-    few, small = measured(tmp_path / "few.jsonl", 8_000)  # the queues hold some 2,700: 20 MB, if they are full
-    many, large = measured(tmp_path / "many.jsonl", 80_000)
+    few, small = measured(tmp_path / "few.jsonl", 4_000)  # the queues hold some 2,700: 20 MB, if they are full
+    many, large = measured(tmp_path / "many.jsonl", 40_000)
     assert many == 10 * few
-    assert large < small + 30_000  # kilobytes; the encoded passages alone come to 640 MB
+    assert large < small + 30_000  # kilobytes; the encoded passages alone come to 320 MB

@@ -179,7 +179,7 @@ def test_readers_go_on_while_a_writer_writes(store: Store, toy_encoder: Encoder)
         assert len(view.fetch([hit.passage_id for hit in found.hits]).passages) == len(found.hits)
 
     with readers(lambda: open_local(store.location, "toy-1", writable=False), look):
-        for seed in range(1, 13):
+        for seed in range(1, 8):
             store.add(encode_all(words(5, seed), toy_encoder))
             store.delete([f"d{seed}-001", f"d{seed - 1}-002"])
 

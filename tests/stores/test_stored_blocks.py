@@ -12,14 +12,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_blocks import blocks, coarse, generators, random_block, random_question
 
+from sparc_search import records
 from sparc_search.block_batch import batch_of
 from sparc_search.errors import IndexDamaged
 from sparc_search.records import TITLE, EncodedQuestion, PhraseBlock, WeightedNgram
 from sparc_search.search.choice import best_first, without_overlaps
+from sparc_search.search.grid import VECTOR_BITS
 from sparc_search.search.lexical import LexWeight
 from sparc_search.search.ranking import phrase_query, ranked, ranked_by_blocks
 from sparc_search.search.scorer import PhraseScores, Span
 from sparc_search.stores import stored_blocks
+from sparc_search.stores.block_layout import HEAD, MAGIC, MATRIX
 from sparc_search.stores.phrase_block import encode
 from sparc_search.stores.stored_blocks import CompiledBlocks, blocks_of
 
@@ -140,6 +143,25 @@ def test_a_question_of_another_model_is_an_error() -> None:
     question = dataclasses.replace(random_question(rng), start_vector=np.ones(3, np.float32))
     with pytest.raises(IndexDamaged, match="another shape"):
         CompiledBlocks([encode(random_block(rng, 9))]).best_spans(phrase_query(question, []), 5)
+
+
+def test_the_compiled_code_has_the_layout_of_the_python_code() -> None:
+    from sparc_search.stores import _best_spans as code
+
+    for prefix, layout in (("HEAD", HEAD), ("MATRIX", MATRIX)):
+        fields = {name: offset for name, (_, offset, *_) in (layout.fields or {}).items()}
+        told = {name.removeprefix(f"{prefix}_"): at for name, at in vars(code).items() if name.startswith(prefix)}
+        assert told == {**fields, "BYTES": layout.itemsize}
+    for name, value in {
+        "MAGIC": MAGIC,
+        "CONTINUES": records.CONTINUES,
+        "PUNCTUATION": records.PUNCTUATION,
+        "AFTER_JOINT": records.AFTER_JOINT,
+        "TITLE": records.TITLE,
+        "PARTS": len(records.PART_KINDS) + 1,
+        "VECTOR_BITS": VECTOR_BITS,
+    }.items():
+        assert getattr(code, name) == value
 
 
 def test_without_a_compiler_numpy_does_it(monkeypatch: pytest.MonkeyPatch) -> None:

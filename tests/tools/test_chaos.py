@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,27 @@ def test_a_small_part_of_the_http_campaign(toy_plugin: Path) -> None:
     assert "12 rounds, 240 requests" in done.stdout
     assert "0 contradictions" in done.stdout
     assert all(f"| {kind} |" in done.stdout for kind in KINDS)
+
+
+@pytest.mark.slow
+def test_a_campaign_that_is_ended_leaves_no_server_behind(toy_plugin: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(toy_plugin), "SPARC_SEARCH_ENCODER": "toy"}
+    command = [sys.executable, "-m", "tools.chaos", "http", "--rounds", "1000"]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) as campaign:
+        deadline = time.monotonic() + 300
+        while not (servers := children(campaign.pid, b"serve")) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(1)
+        campaign.terminate()
+        assert campaign.wait(120) == 143
+    assert servers
+    assert not [pid for pid in servers if Path(f"/proc/{pid}").exists()]
+
+
+def children(parent: int, word: bytes) -> list[int]:
+    """Processes that a process has started, with this word in their command line."""
+    listed = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [int(pid) for pid in listed if word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
 
 
 def test_every_campaign_is_there_and_bounded(capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,3 +106,19 @@ def test_the_architecture_lists_every_room_in_the_order_of_its_layer() -> None:
     page = (ROOT / "docs/architecture.md").read_text()
     listed = re.findall(r"^\| (\d+) \| `([\w ]+)` \|", page, re.MULTILINE)
     assert listed == [(str(number), room) for number, line in enumerate(layering["LAYERS"], 1) for room in line]
+
+
+def test_words_that_the_glossary_replaces_stand_nowhere() -> None:
+    _, _, table = (ROOT / "docs/glossary.md").read_text().partition("| not | but |\n")
+    words = re.findall(r"^\| (\w+) \| \w+ \|$", table, re.MULTILINE)
+    assert words
+    pages = [page for page in docs.pages() if page.name not in ("glossary.md", "CHANGELOG.md")]
+    pattern = re.compile(rf"\b(?:{'|'.join(words)})s?\b", re.IGNORECASE)
+    assert [(page.name, found[0]) for page in pages for found in pattern.finditer(page.read_text())] == []
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md", "docs/format.md", "docs/search.md"])
+def test_files_that_a_page_names_are_there(name: str) -> None:
+    paths = re.findall(r"`([\w.-]+/[\w./-]+\.(?:py|c|h|pyi|json))`", (ROOT / name).read_text())
+    missing = [path for path in paths if not any((base / path).exists() for base in (ROOT, ROOT / "sparc_search"))]
+    assert missing == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -27,6 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     if not 1 <= chosen.rounds <= MOST_ROUNDS:
         parser.error(f"--rounds must be 1 to {MOST_ROUNDS:,}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # told to end, it still ends its servers
     campaign = importlib.import_module(f"tools.chaos.{chosen.campaign}")
     tally = campaign.run(chosen.rounds, chosen.seed, chosen.seconds)
     sys.stdout.write(tally.text())
