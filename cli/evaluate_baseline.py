@@ -69,14 +69,15 @@ def system(
     bm25: Bm25, reader: Path | None, read: int, mix: float | None, threads: int
 ) -> tuple[Callable[[str], Reply], dict[str, Any]]:
     """What answers, and what the report says of it."""
+    from sparc_search.cross_encoder.reading import open_cross_encoder
     from sparc_search.evaluation.bm25 import K1, B, passages_only
     from sparc_search.evaluation.open_domain import CUTS
-    from sparc_search.evaluation.reader import RetrieveAndRead, open_reader
+    from sparc_search.evaluation.retrieve_and_read import RetrieveAndRead
 
     common = {"passages": len(bm25.passages), "strategy": "", "without": [], "bm25": {"k1": K1, "b": B}}
     if reader is None:
         return lambda question: passages_only(bm25, question, max(CUTS)), {"system": "BM25", "model": "-", **common}
-    pipeline = RetrieveAndRead(bm25, open_reader(reader, threads=threads), read, mix)
+    pipeline = RetrieveAndRead(bm25, open_cross_encoder(reader, threads=threads), read, mix)
     card = pipeline.reader.card
     about = {
         "system": f"BM25 + reader ({read} passages)",

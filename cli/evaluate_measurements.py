@@ -198,11 +198,11 @@ class Tables:
 
     def closed_reader(self) -> Report:
         """The reader on the questions' own paragraphs; a sample, because it reads each question anew."""
-        from sparc_search.evaluation.closed_reader import read_closed
+        from sparc_search.cross_encoder.reading import open_cross_encoder
+        from sparc_search.evaluation.closed_reading import read_closed
         from sparc_search.evaluation.questions import drawn
-        from sparc_search.evaluation.reader import open_reader
 
-        reader = open_reader(self.options["reader"], threads=self.settings.threads)
+        reader = open_cross_encoder(self.options["reader"], threads=self.settings.threads)
         some = drawn(self.paragraphs, self.options["reader_sample"], self.options["seed"])
         return self.get(
             "closed/reader",

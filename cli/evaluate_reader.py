@@ -1,4 +1,4 @@
-"""`sparc-search evaluate train-reader`: the cross-encoder that retrieve-and-read is measured with."""
+"""`sparc-search evaluate train-reader`: the cross-encoder that reads passages anew for each question."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from sparc_search.errors import ModelNotFound, UsageError
 
 from .options import json_option
 from .terminal import note, progress, result, result_json
-from .train import base_folder, require_training
+from .train import base_folder, require_training, stop_on_signals, weighed_files
 
 if TYPE_CHECKING:
-    from sparc_search.evaluation.reader_data import Example
-    from sparc_search.evaluation.reader_training import ReaderBody
+    from sparc_search.cross_encoder.data import Asked, Example
+    from sparc_search.cross_encoder.network import CrossEncoderNetwork
+    from sparc_search.cross_encoder.training import CrossEncoderSettings, CrossEncoderTraining, Measures, Progress
     from sparc_search.model.tokenizer import WordPieces
-    from sparc_search.squad import SquadParagraph
 
 _LONGEST_ANSWER = 20
+_READ = 10
+"""Passages that are read for a question when the weight of BM25 is chosen."""
 
 
 @click.command("train-reader")
@@ -35,8 +37,13 @@ _LONGEST_ANSWER = 20
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the reader.")
 @click.option(
-    "--questions", default=30_000, show_default=True, type=click.IntRange(1), help="Most questions to train on."
+    "--weight",
+    "weights",
+    multiple=True,
+    type=click.FloatRange(0),
+    help="How often an epoch sees a file; once for each file, in their order.",
 )
+@click.option("--questions", default=0, type=click.IntRange(0), help="Most questions to train on; 0 takes all.")
 @click.option(
     "--negatives",
     default=0.3,
@@ -44,11 +51,24 @@ _LONGEST_ANSWER = 20
     type=click.FloatRange(0, 1),
     help="Share of them that also see a wrong passage.",
 )
+@click.option("--epochs", type=click.FloatRange(0, min_open=True), help="Passes over them.  [default: 1]")
+@click.option("--steps", type=click.IntRange(1), help="Optimiser steps, instead of --epochs.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint; more --steps or --epochs prolong the run.")
 @click.option(
-    "--epochs", default=1.0, show_default=True, type=click.FloatRange(0, min_open=True), help="Passes over them."
+    "--checkpoint", type=click.Path(path_type=Path), help="Folder of the checkpoint.  [default: OUT/checkpoint]"
 )
-@click.option("--batch", default=12, show_default=True, type=click.IntRange(1), help="Questions in a step.")
+@click.option(
+    "--batch", default=3072, show_default=True, type=click.IntRange(8), help="Word pieces in a step, padding included."
+)
 @click.option("--rate", default=6e-5, show_default=True, help="Learning rate of the body.")
+@click.option("--warm-up", default=100, show_default=True, help="Steps of rising rate.")
+@click.option("--cool-down", default=400, show_default=True, help="Steps of falling rate at the end.")
+@click.option(
+    "--average", default=0.995, show_default=True, help="How much of its past the averaged network keeps a step."
+)
+@click.option(
+    "--dropout", default=0.1, show_default=True, type=click.FloatRange(0, 0.9), help="Share of states dropped."
+)
 @click.option(
     "--max-tokens",
     default=320,
@@ -56,56 +76,98 @@ _LONGEST_ANSWER = 20
     type=click.IntRange(8),
     help="Word pieces of question and passage together.",
 )
+@click.option("--hold-out", default=8, show_default=True, help="Articles of the first file kept for measuring.")
 @click.option(
     "--tune",
     default=150,
     show_default=True,
     type=click.IntRange(0),
-    help="Questions held out to choose how much BM25 counts.",
+    help="Questions on them that choose how much BM25 counts.",
+)
+@click.option("--evaluate-every", default=400, show_default=True, help="Steps between measurements on them.")
+@click.option("--measure", default=400, show_default=True, help="Questions on them that are measured while it trains.")
+@click.option("--checkpoint-every", default=200, show_default=True, help="Steps between checkpoints.")
+@click.option("--log", type=click.Path(path_type=Path), help="File that gets a line of JSON every tenth step.")
+@click.option(
+    "--arithmetic",
+    default="auto",
+    show_default=True,
+    help="Of training: fp32, bf16, or auto: bf16 where the processor is quick at it.",
 )
 @click.option("--precision", default="fp32", show_default=True, help="How the ONNX file stores its weights.")
 @click.option("--seed", default=45, show_default=True, help="Decides what chance decides.")
 @click.option("--threads", default=0, help="Processor threads; 0 lets torch choose.")
 @json_option
 def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **options: Any) -> None:
-    """Train the reader of the retrieve-and-read baseline.
+    """Train a reader.
 
-    DATA are files in SQuAD's format. The reader is a cross-encoder on the same kind of body as the model it is
-    compared with: it reads question and passage together, for every question anew.
+    DATA are files in SQuAD's format (v1.1 or v2.0; questions marked `is_impossible` teach it to find nothing). The
+    reader is a cross-encoder on the same kind of body as the model it is compared with: it reads question and passage
+    together, for every question anew. Kill it at any moment; --resume goes on as if nothing had happened.
     """
     require_training()
-    from sparc_search.evaluation import reader_data, reader_training
+    from sparc_search.cross_encoder import training as loop
+    from sparc_search.cross_encoder.data import apart, asked_in, sampled
+    from sparc_search.cross_encoder.network import export, load_base
     from sparc_search.model.tokenizer import WordPieces
+    from sparc_search.training.report import data_record, versions
+    from sparc_search.training.squad_data import article_titles, held_out_titles
 
     folder = base_folder(base)
     if not (folder / "config.json").is_file():
         raise ModelNotFound(f"no model in {folder}", "sparc-search model fetch-base NAME gets one")
     config = json.loads((folder / "config.json").read_text("utf-8"))
     config = config.get("body", config)  # a SPARC model's
-    reader_training.set_threads(options["threads"])
+    loop.prepare(options["seed"], options["threads"])
     pieces = WordPieces.load(folder)
     shape = window_of(config, options["max_tokens"])
-    kept, held = reader_data.apart(reader_data.read_training(data), options["tune"], options["seed"])
+    files = weighed_files(data, options["weights"])
+    held_titles = held_out_titles(article_titles(files[0]), options["hold_out"], options["seed"])
+    kept, held = apart(asked_in(files), held_titles)
+    kept = sampled(kept, options["questions"], options["seed"])
     examples = examples_of(kept, pieces, shape, options)
     if not examples:
         raise UsageError("no question with an answer was found in the training data")
-    network = reader_training.load_base(folder, config)
+    training = loop.CrossEncoderTraining(
+        load_base(folder, config),
+        examples,
+        pieces,
+        settings_of(options, examples),
+        shape["question_window"],
+        checkpoint := options["checkpoint"] or out / "checkpoint",
+        measure_of(held, pieces, config, shape, options),
+    )
+    if options["resume"]:
+        training.resume()
+    elif checkpoint.exists():
+        raise UsageError(
+            f"{checkpoint} holds the checkpoint of an earlier run", "add --resume, or choose another --out"
+        )
     began = time.monotonic()
-    loss = train_with_bar(network, examples, pieces, shape["question_window"], options)
-    training: dict[str, Any] = {
+    if not train_with_bar(training, options["log"]):
+        note(f"stopped at step {training.step}; the same command with --resume goes on")
+        return
+    record: dict[str, Any] = {
         "base": folder.name,
-        "data": [path.name for path in data],
+        "data": data_record(files),
         "questions": len(examples),
         "negatives": sum(example.negative is not None for example in examples),
+        "without_answer": sum(example.start < 0 for example in examples),
+        "steps": training.step,
         "seconds": round(time.monotonic() - began, 1),
-        "last_loss": round(loss, 4),
-        "settings": asdict(settings_of(options)),
+        "last_loss": round(sum(losses := [row["loss"] for row in training.history[-50:]]) / len(losses), 4),
+        "held_out": next((row["held_out"] for row in reversed(training.history) if "held_out" in row), None),
+        "settings": asdict(training.settings),
+        "versions": versions(),
     }
     out.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(folder / "tokenizer.json", out / "tokenizer.json")
-    reader_training.export(network, config, out / "reader.onnx", options["precision"])
-    record = write_tuned(out, config, shape, training, [*kept, *held], held)
-    result_json(record) if as_json else result(summary(record, out))
+    export(training.network, config, out / "reader.onnx", options["precision"])
+    tuning = (
+        sampled([one for one in held if one.start >= 0], options["tune"], options["seed"]) if options["tune"] else []
+    )
+    card = write_tuned(out, config, shape, record, [*kept, *held], tuning)
+    result_json(card) if as_json else result(summary(card, out))
 
 
 def window_of(config: dict[str, Any], most: int) -> dict[str, int]:
@@ -114,45 +176,91 @@ def window_of(config: dict[str, Any], most: int) -> dict[str, int]:
     return {"window": window, "question_window": min(64, window // 2), "longest_answer": _LONGEST_ANSWER}
 
 
-def settings_of(options: dict[str, Any]) -> Any:
+def settings_of(options: dict[str, Any], examples: list[Example]) -> CrossEncoderSettings:
     """The settings of the loop."""
-    from sparc_search.evaluation.reader_training import ReaderSettings
+    from sparc_search.cross_encoder.data import plan_epoch
+    from sparc_search.cross_encoder.training import CrossEncoderSettings
+    from sparc_search.training.arithmetic import chosen_arithmetic
 
-    return ReaderSettings(**{name: options[name] for name in ("epochs", "batch", "rate", "seed")})
+    if options["steps"] and options["epochs"]:
+        raise UsageError("--steps and --epochs exclude each other")
+    per_epoch = len(plan_epoch(examples, options["batch"], options["seed"], 0))
+    names = "rate warm_up cool_down average dropout evaluate_every checkpoint_every seed"
+    return CrossEncoderSettings(
+        steps=options["steps"] or max(1, round((options["epochs"] or 1) * per_epoch)),
+        tokens=options["batch"],
+        arithmetic=chosen_arithmetic(options["arithmetic"], "cpu"),
+        **{name: options[name] for name in names.split()},
+    )
 
 
 def examples_of(
-    paragraphs: list[SquadParagraph], pieces: WordPieces, shape: dict[str, int], options: dict[str, Any]
+    asked: list[Asked], pieces: WordPieces, shape: dict[str, int], options: dict[str, Any]
 ) -> list[Example]:
     """Questions with right windows and wrong passages."""
+    from sparc_search.cross_encoder.data import as_passages, examples, negatives
     from sparc_search.evaluation.bm25 import Bm25
-    from sparc_search.evaluation.reader_data import as_passages, chosen, examples, negatives
 
-    asked = chosen(paragraphs, options["questions"], options["seed"])
-    wrong = negatives(asked, Bm25(as_passages(paragraphs)), options["negatives"], options["seed"]) if asked else {}
-    note(f"{len(asked):,} questions on {len(paragraphs):,} paragraphs, {len(wrong):,} with a wrong passage")
-    return examples(asked, wrong, paragraphs, pieces, shape["window"] - shape["question_window"] - 1)
+    wrong = {}
+    if asked and options["negatives"]:
+        wrong = negatives(asked, Bm25(as_passages(asked)), options["negatives"], options["seed"])
+    without = sum(one.start < 0 for one in asked)
+    note(f"{len(asked):,} questions, {without:,} of them without an answer, {len(wrong):,} with a wrong passage")
+    return examples(asked, wrong, pieces, shape["window"] - shape["question_window"] - 1)
 
 
-def train_with_bar(
-    network: ReaderBody, examples: list[Example], pieces: WordPieces, question_window: int, options: dict[str, Any]
-) -> float:
-    """Train; the mean loss of the last steps."""
-    from sparc_search.evaluation.reader_training import train
+def measure_of(
+    held: list[Asked], pieces: WordPieces, config: dict[str, Any], shape: dict[str, int], options: dict[str, Any]
+) -> Any:
+    """What measures the network while it trains: EM and F1 on some held-out questions."""
+    from sparc_search.cross_encoder.data import as_paragraphs, sampled
+    from sparc_search.cross_encoder.files import CrossEncoderCard
+    from sparc_search.cross_encoder.network import run_torch
+    from sparc_search.cross_encoder.reading import CrossEncoder
+    from sparc_search.evaluation.closed_reading import read_closed
+    from sparc_search.training.arithmetic import chosen_arithmetic
 
+    paragraphs = as_paragraphs(sampled([one for one in held if one.start >= 0], options["measure"], options["seed"]))
+    if not paragraphs or not options["measure"]:
+        return None
+    arithmetic = chosen_arithmetic(options["arithmetic"], "cpu")
+    card = CrossEncoderCard(config, **shape, mix=0.0, training={}, sha256={})
+
+    def measure(network: CrossEncoderNetwork) -> Measures:
+        reader = CrossEncoder(card, pieces, run_torch(network, arithmetic))
+        rows = [row for some in read_closed(reader, paragraphs) for row in some]
+        return {
+            "em": round(sum(row.exact_match for row in rows) / len(rows), 4),
+            "f1": round(sum(row.f1 for row in rows) / len(rows), 4),
+            "questions": len(rows),
+        }
+
+    return measure
+
+
+def train_with_bar(training: CrossEncoderTraining, log: Path | None) -> bool:
+    """Run to the end or to a signal; whether the end was reached."""
+    stop = stop_on_signals()
     losses: list[float] = []
+    if log:
+        log.parent.mkdir(parents=True, exist_ok=True)
     with progress() as bar:
-        task = bar.add_task("training", total=None)
+        task = bar.add_task("training", total=training.settings.steps, completed=training.step)
 
-        def tell(step: int, steps: int, loss: float) -> None:
-            losses.append(loss)
-            bar.update(task, completed=step, total=steps, description=f"loss {loss:.2f}")
-            if step % 250 == 0:
-                note(f"step {step} of {steps}: loss {sum(losses[-250:]) / 250:.3f}")
+        def report(news: Progress) -> None:
+            losses.append(news.loss)
+            recent = sum(losses[-100:]) / len(losses[-100:])
+            about = f"loss {recent:.2f} · {news.questions_per_second:.1f} questions/s"
+            bar.update(task, completed=news.step, description=about)
+            if log and (news.step % 10 == 0 or news.measures):
+                row = {**asdict(news), "recent_loss": round(recent, 4), "time": time.strftime("%H:%M:%S")}
+                with log.open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps(row) + "\n")
+            if news.measures:
+                measures = " · ".join(f"{name} {value:.4g}" for name, value in news.measures.items())
+                note(f"step {news.step} (epoch {news.epoch + 1}): loss {recent:.3f} · {measures}")
 
-        train(network, examples, pieces, settings_of(options), question_window, tell)
-    last = losses[-50:]
-    return sum(last) / len(last)
+        return training.run(report, stop)
 
 
 def write_tuned(
@@ -160,21 +268,21 @@ def write_tuned(
     config: dict[str, Any],
     shape: dict[str, int],
     training: dict[str, Any],
-    paragraphs: list[SquadParagraph],
-    held: list[SquadParagraph],
+    asked: list[Asked],
+    held: list[Asked],
 ) -> dict[str, Any]:
     """Choose the mix on the held-out questions, over all paragraphs, and write the card."""
+    from sparc_search.cross_encoder.data import as_passages
+    from sparc_search.cross_encoder.files import write_card
+    from sparc_search.cross_encoder.reading import open_cross_encoder
+    from sparc_search.cross_encoder.tuning import best_mix, tuned_mix
     from sparc_search.evaluation.bm25 import Bm25
-    from sparc_search.evaluation.reader import open_reader
-    from sparc_search.evaluation.reader_data import as_passages, chosen
-    from sparc_search.evaluation.reader_files import write_card
-    from sparc_search.evaluation.reader_tuning import best_mix, tuned_mix
 
     card = write_card(out, body=config, **shape, mix=0.0, training=training)
-    asked = [one.question for one in chosen(held, 10**9, 0)]
-    if asked:
-        found = tuned_mix(open_reader(out), Bm25(as_passages(paragraphs)), asked)
-        tuning = {"questions": len(asked), "exact_match_by_mix": {str(mix): value for mix, value in found.items()}}
+    questions = [one.question for one in held]
+    if questions:
+        found = tuned_mix(open_cross_encoder(out), Bm25(as_passages(asked)), questions, _READ)
+        tuning = {"questions": len(questions), "exact_match_by_mix": {str(mix): value for mix, value in found.items()}}
         card = write_card(out, body=config, **shape, mix=best_mix(found), training={**training, "tuning": tuning})
     return asdict(card)
 

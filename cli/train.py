@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,9 @@ from .options import json_option
 from .terminal import note, progress, result, result_json
 
 if TYPE_CHECKING:
+    from sparc_search.squad import SquadFile
     from sparc_search.training.loop import Progress, Training, TrainingSettings
-    from sparc_search.training.squad_data import SquadFile, TrainingPassage
+    from sparc_search.training.squad_data import TrainingPassage
 
 
 @click.command()
@@ -182,16 +183,23 @@ def shape_of(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def weighed_files(data: Sequence[Path], weights: Sequence[float]) -> list[SquadFile]:
+    """The data files with the weights that were given for them."""
+    from sparc_search.squad import read_squad
+
+    weights = weights or (1.0,) * len(data)
+    if len(weights) != len(data):
+        raise UsageError(f"{len(data)} files but {len(weights)} --weight", "give --weight once for each file, or never")
+    return [read_squad(path, weight) for path, weight in zip(data, weights, strict=True)]
+
+
 def read_data(
     data: tuple[Path, ...], model: Any, options: dict[str, Any]
 ) -> tuple[list[SquadFile], list[TrainingPassage], list[TrainingPassage]]:
     """Files, passages for training, passages held out."""
-    from sparc_search.training.squad_data import article_titles, hold_out, passages_of, read_squad
+    from sparc_search.training.squad_data import article_titles, hold_out, passages_of
 
-    weights = options["weights"] or (1.0,) * len(data)
-    if len(weights) != len(data):
-        raise UsageError(f"{len(data)} files but {len(weights)} --weight", "give --weight once for each file, or never")
-    files = [read_squad(path, weight) for path, weight in zip(data, weights, strict=True)]
+    files = weighed_files(data, options["weights"])
     config = model.config
     passages = passages_of(files, model.pieces, options["max_tokens"], config.question_window, config.title_window)
     kept, held_out = hold_out(passages, article_titles(files[0]), options["hold_out"], options["seed"])

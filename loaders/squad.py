@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from sparc_search.errors import RejectedDocument
 from sparc_search.reader import Reader
 from sparc_search.records import Document
-from sparc_search.squad import Article, contexts_of, title_of
+from sparc_search.squad import Article, contexts_of, readable, title_of
 
 from .builder import TextBuilder
 from .decode import decoded, whole
@@ -57,7 +57,7 @@ def _document(article: Article, number: int, source: str) -> Document:
     for context in contexts_of(article):
         builder.block(_one_paragraph(context))
     document = builder.build(f"{source}#{number}", source)
-    return Document(document.id, document.text, title_of(article), source)
+    return Document(document.id, document.text, readable(title_of(article)), source)
 
 
 def _one_paragraph(context: str) -> str:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,31 +21,49 @@ Article = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SquadQuestion:
-    """A question on a paragraph, with its right answers; none if the paragraph does not answer it."""
+    """A question on a paragraph, with its right answers."""
 
     id: str
     text: str
     answers: tuple[str, ...]
     start: int = -1
-    """Where the first answer (of an impossible question: the first plausible one) begins; -1 if nobody says."""
+    """Where the first of them begins; -1 if the file does not say."""
+    impossible: bool = False
+    """It is marked as one that the paragraph does not answer."""
     plausible: tuple[str, ...] = ()
-    """Of an impossible question: what looks like an answer and is none."""
+    """What then looks like an answer and is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class SquadParagraph:
-    """A paragraph, the questions on it, and the title of its article."""
+    """A paragraph, the questions on it, and the title of its article as it stands in the file."""
 
     text: str
     questions: tuple[SquadQuestion, ...]
-    title: str = ""
+    article: str = ""
+
+    @property
+    def title(self) -> str:
+        """The title as one reads it."""
+        return readable(self.article)
 
 
-def read_paragraphs(path: Path) -> list[SquadParagraph]:
-    """All paragraphs of a file; `ReaderError` if it is none of SQuAD's."""
+@dataclass(frozen=True, slots=True)
+class SquadFile:
+    """A file, its sha256, and how much its paragraphs count in training."""
+
+    path: Path
+    sha256: str
+    paragraphs: tuple[SquadParagraph, ...]
+    weight: float = 1.0
+
+
+def read_squad(path: Path, weight: float = 1.0) -> SquadFile:
+    """Read a file; `ReaderError` if it is none of SQuAD's."""
     try:
-        data = json.loads(path.read_bytes())["data"]
-        return [paragraph for article in data for paragraph in paragraphs_of(article)]
+        raw = path.read_bytes()
+        paragraphs = [paragraph for article in json.loads(raw)["data"] for paragraph in paragraphs_of(article)]
+        return SquadFile(path, hashlib.sha256(raw).hexdigest(), tuple(paragraphs), weight)
     except OSError as error:
         raise ReaderError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -53,9 +72,8 @@ def read_paragraphs(path: Path) -> list[SquadParagraph]:
 
 def paragraphs_of(article: Article) -> Iterator[SquadParagraph]:
     """The paragraphs of an article with their questions."""
-    title = title_of(article)
     for paragraph in article["paragraphs"]:
-        yield SquadParagraph(paragraph["context"], tuple(map(_question, paragraph["qas"])), title)
+        yield SquadParagraph(paragraph["context"], tuple(map(_question, paragraph["qas"])), title_of(article))
 
 
 def contexts_of(article: Article) -> Iterator[str]:
@@ -64,8 +82,13 @@ def contexts_of(article: Article) -> Iterator[str]:
 
 
 def title_of(article: Article) -> str:
-    """Its title as one reads it: SQuAD has underscores for spaces."""
-    return " ".join(str(article.get("title") or "").replace("_", " ").split())
+    """Its title as it stands there; empty if it has none."""
+    return str(article.get("title") or "")
+
+
+def readable(title: str) -> str:
+    """A title with spaces for SQuAD's underscores."""
+    return " ".join(title.replace("_", " ").split())
 
 
 def answerable(paragraphs: Iterable[SquadParagraph]) -> list[SquadParagraph]:
@@ -76,6 +99,7 @@ def answerable(paragraphs: Iterable[SquadParagraph]) -> list[SquadParagraph]:
 
 def _question(raw: Mapping[str, Any]) -> SquadQuestion:
     answers, plausible = raw.get("answers") or (), raw.get("plausible_answers") or ()
-    first: Mapping[str, Any] = next(iter([*answers, *plausible]), {})
-    texts, looks = (tuple(answer["text"] for answer in some) for some in (answers, plausible))
-    return SquadQuestion(str(raw["id"]), raw["question"], texts, int(first.get("answer_start", -1)), looks)
+    start = int(answers[0].get("answer_start", -1)) if answers else -1
+    right, wrong = (tuple(answer["text"] for answer in some) for some in (answers, plausible))
+    impossible = bool(raw.get("is_impossible"))
+    return SquadQuestion(str(raw.get("id", "")), raw["question"], right, start, impossible, wrong)

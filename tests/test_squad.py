@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sparc_search.errors import ReaderError
-from sparc_search.squad import SquadQuestion, answerable, contexts_of, read_paragraphs
+from sparc_search.squad import SquadQuestion, answerable, contexts_of, read_squad
 
 
 def qa(number: int, answers: list[tuple[str, int]], **more: Any) -> dict[str, Any]:
@@ -25,8 +25,12 @@ def written(folder: Path, *questions: dict[str, Any]) -> Path:
 
 
 def test_answers_and_where_the_first_begins(tmp_path: Path) -> None:
-    first, second = read_paragraphs(written(tmp_path, qa(1, [("1874", 16), ("in 1874", 13)])))
-    assert (first.text, first.title) == ("Ada built it in 1874.", "The Forth Bridge")
+    first, second = read_squad(written(tmp_path, qa(1, [("1874", 16), ("in 1874", 13)]))).paragraphs
+    assert (first.text, first.article, first.title) == (
+        "Ada built it in 1874.",
+        "The_Forth_ Bridge",
+        "The Forth Bridge",
+    )
     assert first.questions == (SquadQuestion("1", "question 1?", ("1874", "in 1874"), 16),)
     assert second.questions == ()
 
@@ -34,8 +38,8 @@ def test_answers_and_where_the_first_begins(tmp_path: Path) -> None:
 def test_an_impossible_question_has_plausible_answers_only(tmp_path: Path) -> None:
     plausible = [{"text": "Ada", "answer_start": 0}]
     path = written(tmp_path, qa(1, [("Ada", 0)]), qa(2, [], is_impossible=True, plausible_answers=plausible))
-    paragraphs = read_paragraphs(path)
-    assert paragraphs[0].questions[1] == SquadQuestion("2", "question 2?", (), 0, ("Ada",))
+    paragraphs = read_squad(path).paragraphs
+    assert paragraphs[0].questions[1] == SquadQuestion("2", "question 2?", (), -1, True, ("Ada",))
     assert [[asked.id for asked in paragraph.questions] for paragraph in answerable(paragraphs)] == [["1"]]
 
 
@@ -48,6 +52,6 @@ def test_anything_else_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
     with pytest.raises(ReaderError, match="is not a SQuAD file"):
-        read_paragraphs(path)
+        read_squad(path)
     with pytest.raises(ReaderError, match="cannot read"):
-        read_paragraphs(tmp_path / "none.json")
+        read_squad(tmp_path / "none.json")

@@ -25,27 +25,30 @@ LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("plugins",),
     ("settings",),
     ("model", "stores", "servers", "search scoring"),
+    ("cross_encoder",),
     ("search", "opening"),
     ("loaders",),
     ("index",),
     ("inspection",),
     ("evaluation",),
     ("training",),
+    ("cross_encoder training",),
     ("web",),
     ("cli",),
 )
 # The scorer knows nothing of who proposed a passage: within `search` it is a room of its own, below the rest.
-APART: Final = {
+# Reading is for whoever serves; training a cross-encoder needs the rooms of training and evaluation.
+APART: Final[dict[str, str]] = {
     f"search.{name}": "search scoring" for name in ("scorer", "lexical", "grid", "legal_spans", "question_grams")
-}
+} | {f"cross_encoder.{name}": "cross_encoder training" for name in ("data", "network", "training", "tuning")}
 LEVEL: Final = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
 # Who may import what is large or belongs to one kind of work.
 LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "torch": ("model", "training", "evaluation.reader_training", "cli.doctor", "cli.train"),
-    "transformers": ("model", "training", "evaluation.reader_training", "cli.train"),
+    "torch": ("model", "training", "cross_encoder", "cli.doctor", "cli.train"),
+    "transformers": ("model", "training", "cross_encoder", "cli.train"),
     "onnx": ("model",),
-    "onnxruntime": ("model", "evaluation.reader"),
+    "onnxruntime": ("model", "cross_encoder"),
     "tokenizers": ("model",),
     "safetensors": ("model", "training"),
     "faiss": ("stores", "training"),

@@ -18,7 +18,7 @@ import numpy as np
 from ..encoder import Encoder
 from ..records import EncodedQuestion, Passage, PhraseBlock
 from ..search.scorer import score_spans
-from ..squad import SquadParagraph, SquadQuestion, answerable, read_paragraphs
+from ..squad import SquadParagraph, SquadQuestion, answerable, read_squad
 from .answers import exact_match, f1
 from .open_domain import percent, percent_interval
 
@@ -71,7 +71,7 @@ VARIANTS: dict[str, Variant] = {
 
 def read_answerable(path: Path, sample: int = 0, seed: int = 0) -> list[SquadParagraph]:
     """Paragraphs of a SQuAD file that have answerable questions; `sample` of them by chance, or all."""
-    paragraphs = answerable(read_paragraphs(path))
+    paragraphs = answerable(read_squad(path).paragraphs)
     return random.Random(seed).sample(paragraphs, sample) if 0 < sample < len(paragraphs) else paragraphs
 
 

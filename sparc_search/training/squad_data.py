@@ -6,21 +6,18 @@ further question on it almost free.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ReaderError, UsageError
+from ..errors import UsageError
 from ..model.tokenizer import Pieces, WordPieces
+from ..squad import SquadFile, SquadQuestion, readable
 
 
 @dataclass(slots=True)
@@ -44,28 +41,6 @@ class TrainingPassage:
     title: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # word pieces; empty if unknown
 
 
-@dataclass(frozen=True, slots=True)
-class SquadFile:
-    """A data file, the weight of its passages, and the sha256 by which `training.json` remembers it."""
-
-    path: Path
-    weight: float
-    sha256: str
-    data: list[dict[str, Any]]
-
-
-def read_squad(path: Path, weight: float = 1.0) -> SquadFile:
-    """Read one file in SQuAD's format."""
-    try:
-        raw = path.read_bytes()
-        data = json.loads(raw)["data"]
-    except OSError as error:
-        raise ReaderError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise ReaderError(f"{path} is not a SQuAD file: {error!r}", "it needs a JSON object with `data`") from error
-    return SquadFile(path, weight, hashlib.sha256(raw).hexdigest(), data)
-
-
 def passages_of(
     files: Sequence[SquadFile], pieces: WordPieces, window: int, question_window: int, title_window: int = 0
 ) -> list[TrainingPassage]:
@@ -74,8 +49,8 @@ def passages_of(
     offsets: dict[str, NDArray[np.int32]] = {}
     for file in files:
         titles = title_pieces(file, pieces, title_window) if title_window else {}
-        for article, paragraph in paragraphs_of(file):
-            context = paragraph["context"]
+        for paragraph in file.paragraphs:
+            context, article = paragraph.text, paragraph.article
             if context not in passages:
                 whole = pieces([context])[0]
                 offsets[context] = whole.offsets
@@ -83,7 +58,7 @@ def passages_of(
             for passage in passages[context]:
                 if not len(passage.title) and article in titles:  # another file may know what this one does not
                     passage.title = titles[article]
-            add_questions(passages[context], offsets[context], paragraph["qas"], pieces, window - 2, question_window)
+            add_questions(passages[context], offsets[context], paragraph.questions, pieces, window - 2, question_window)
     found = [passage for cut in passages.values() for passage in cut if passage.questions]
     if not found:
         raise UsageError("no question with an answer was found in the training data")
@@ -93,15 +68,8 @@ def passages_of(
 def title_pieces(file: SquadFile, pieces: WordPieces, most: int) -> dict[str, NDArray[np.int32]]:
     """The word pieces of each real title of a file, by the title as it stands there."""
     names = [name for name in article_titles(file) if name.lower() != "unknown"]
-    encoded = pieces([" ".join(unquote(name).replace("_", " ").split()) for name in names])
+    encoded = pieces([readable(unquote(name)) for name in names])
     return {name: title.ids[:most] for name, title in zip(names, encoded, strict=True)}
-
-
-def paragraphs_of(file: SquadFile) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(article title, paragraph) pairs."""
-    for article in file.data:
-        for paragraph in article["paragraphs"]:
-            yield article.get("title") or "", paragraph
 
 
 def windows(pieces: Pieces, size: int) -> list[NDArray[np.int32]]:
@@ -112,17 +80,16 @@ def windows(pieces: Pieces, size: int) -> list[NDArray[np.int32]]:
 def add_questions(
     cut: list[TrainingPassage],
     offsets: NDArray[np.int32],
-    questions: Iterable[dict[str, Any]],
+    questions: Iterable[SquadQuestion],
     pieces: WordPieces,
     size: int,
     question_window: int,
 ) -> None:
     """Put each answerable question on the window that holds its answer."""
-    answerable = [question for question in questions if question.get("answers")]
-    encoded = pieces([question["question"] for question in answerable])
+    answerable = [question for question in questions if question.answers and question.start >= 0]
+    encoded = pieces([question.text for question in answerable])
     for question, question_pieces in zip(answerable, encoded, strict=True):
-        answer = question["answers"][0]
-        span = token_span(offsets, answer["answer_start"], answer["answer_start"] + len(answer["text"]))
+        span = token_span(offsets, question.start, question.start + len(question.answers[0]))
         if span is None or not len(question_pieces.ids):
             continue
         start, end = span
@@ -130,9 +97,7 @@ def add_questions(
         if start // size == end // size:
             shift = start // size * size
             passage.questions.append(
-                TrainingQuestion(
-                    str(question.get("id", "")), question_pieces.ids[: question_window - 2], start - shift, end - shift
-                )
+                TrainingQuestion(question.id, question_pieces.ids[: question_window - 2], start - shift, end - shift)
             )
 
 
@@ -149,14 +114,19 @@ def hold_out(
     passages: Sequence[TrainingPassage], titles: Sequence[str], articles: int, seed: int
 ) -> tuple[list[TrainingPassage], list[TrainingPassage]]:
     """(for training, held out): `articles` whole articles, chosen among `titles` by seed."""
-    names = sorted(set(titles))
-    chosen = set(random.Random(seed).sample(names, min(articles, len(names))))
+    chosen = held_out_titles(titles, articles, seed)
     kept = [passage for passage in passages if passage.article not in chosen]
     held = [passage for passage in passages if passage.article in chosen]
     return kept, held
 
 
+def held_out_titles(titles: Iterable[str], articles: int, seed: int) -> set[str]:
+    """The articles that are held out: the same for every model that is trained with this seed."""
+    names = sorted(set(titles))
+    return set(random.Random(seed).sample(names, min(articles, len(names))))
+
+
 def article_titles(file: SquadFile) -> list[str]:
     """Titles of a file's articles; a "title" that holds over a tenth of the file is a heap, not an article."""
-    counts = Counter(title for title, _ in paragraphs_of(file))
+    counts = Counter(paragraph.article for paragraph in file.paragraphs)
     return sorted(title for title, count in counts.items() if title and count <= counts.total() / 10)

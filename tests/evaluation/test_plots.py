@@ -16,6 +16,7 @@ COST = [CostPoint(10**n, 10.0**n, 10**n * 1000, 0.01 * n, 0.02 * n, 70 - n, (60 
 POINTS = [Point("index", 0.05, 60.0, (58.0, 62.0)), Point("reader", 5.0, 65.0), Point("none", 0.0, 1.0)]
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize(
     "draw",
     [

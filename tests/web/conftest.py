@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all
 from starlette.testclient import TestClient
 
@@ -43,7 +44,7 @@ def make_index(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> It
 
     def make(documents: Sequence[Document] = DOCUMENTS) -> Index:
         folder = tmp_path_factory.mktemp("web") / "index"
-        store = plugins.load("stores", "local")(folder, encoder.fingerprint, writable=True)
+        store = open_local(folder, encoder.fingerprint, writable=True)
         store.add(encode_all(documents, encoder))
         store.close()
         settings = load({"index": folder}, environ={}, folder=folder, user_folder=folder)
@@ -90,7 +91,7 @@ def served(app: object) -> Iterator[str]:
 def serve_process(tmp_path: Path, toy_plugin: Path, encoder: Encoder) -> ServeProcess:
     """`with serve_process("--workers", "2", handles=128) as (process, address)`: the command itself, on a socket."""
     folder = tmp_path / "index"
-    store = plugins.load("stores", "local")(folder, encoder.fingerprint, writable=True)
+    store = open_local(folder, encoder.fingerprint, writable=True)
     store.add(encode_all(DOCUMENTS, encoder))
     store.close()
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .bm25 import Bm25
-from .questions import OpenQuestion
-from .reader import Reader, mixed
+from ..evaluation.bm25 import Bm25
+from ..evaluation.questions import OpenQuestion
+from ..evaluation.retrieve_and_read import mixed
+from .reading import CrossEncoder
 
 MIXES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
 
 
-def tuned_mix(reader: Reader, bm25: Bm25, questions: Sequence[OpenQuestion], read: int = 10) -> dict[float, float]:
+def tuned_mix(
+    reader: CrossEncoder, bm25: Bm25, questions: Sequence[OpenQuestion], read: int = 10
+) -> dict[float, float]:
     """Exact match (0 to 1) of each mix; passages are read once for all of them."""
     right = dict.fromkeys(MIXES, 0.0)
     for question in questions:

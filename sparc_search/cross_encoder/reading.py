@@ -1,13 +1,12 @@
-"""Retrieve and read: BM25 proposes passages, a cross-encoder reads them all for each question (onnxruntime).
+"""A cross-encoder reads passages for a question (onnxruntime).
 
-The score of a span is its start logit + its end logit + mix · the BM25 score of its passage, over all passages at
-once (BERTserini's way: no softmax in each passage, so that passages can be compared). Passages longer than the window
-are read in windows that overlap by half a longest answer. Windows of like length share a batch.
+The score of a span is its start logit + its end logit, with no softmax in each passage, so that passages can be
+compared. Passages longer than the window are read in windows that overlap by half a longest answer. Windows of like
+length share a batch.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +18,8 @@ from numpy.typing import NDArray
 from ..errors import ModelDamaged
 from ..model.encoding import batches_by_length
 from ..model.tokenizer import Pieces, WordPieces
-from ..records import CONTINUES, PUNCTUATION, Answer, Passage, Reply
-from .bm25 import Bm25, Proposal
-from .reader_files import NETWORK, ReaderCard, read_card
+from ..records import CONTINUES, PUNCTUATION, Passage
+from .files import NETWORK, CrossEncoderCard, read_card
 
 BATCH_TOKENS = 4096
 _PER_PASSAGE = 5
@@ -30,7 +28,7 @@ _PER_PASSAGE = 5
 Logits = NDArray[np.float32]
 
 
-class ReaderNetwork(Protocol):
+class Network(Protocol):
     """Token ids and mask (B, T) -> start and end logits (B, T, 2)."""
 
     def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Logits:
@@ -58,10 +56,10 @@ class Span:
     score: float
 
 
-class Reader:
+class CrossEncoder:
     """Reads passages for a question."""
 
-    def __init__(self, card: ReaderCard, pieces: WordPieces, network: ReaderNetwork) -> None:
+    def __init__(self, card: CrossEncoderCard, pieces: WordPieces, network: Network) -> None:
         self.card, self.pieces, self._network = card, pieces, network
 
     def read(self, question: str, passages: Sequence[Passage]) -> list[Span]:
@@ -125,42 +123,7 @@ def best_spans(window: Window, logits: Logits, longest: int) -> list[Span]:
     ]
 
 
-class RetrieveAndRead:
-    """The pipeline as a whole: what a question costs when passages are read anew for each."""
-
-    def __init__(self, bm25: Bm25, reader: Reader, read: int = 30, mix: float | None = None) -> None:
-        self.bm25, self.reader, self.passages_read = bm25, reader, read
-        self.mix = reader.card.mix if mix is None else mix
-
-    def ask(self, question: str, k: int = 5) -> Reply:
-        """Retrieve, read, choose."""
-        began = time.perf_counter()
-        proposals = self.bm25.propose(question, self.passages_read)
-        retrieved = time.perf_counter()
-        spans = self.reader.read(question, [one.passage for one in proposals]) if proposals else []
-        answers = mixed(spans, proposals, self.mix)[:k]
-        seconds = {"retrieve": retrieved - began, "read": time.perf_counter() - retrieved}
-        return Reply(question, tuple(answers), "sparse", 0, len(proposals), seconds)
-
-
-def mixed(spans: Sequence[Span], proposals: Sequence[Proposal], mix: float) -> list[Answer]:
-    """Answers, best first, by the reader's score and the retriever's."""
-    answers = [
-        Answer(
-            (passage := proposals[span.passage].passage).text[span.start : span.end],
-            span.score + mix * proposals[span.passage].score,
-            passage,
-            span.start,
-            span.end,
-            ("sparse",),
-            (),
-        )
-        for span in spans
-    ]
-    return sorted(answers, key=lambda answer: (-answer.score, answer.passage.id, answer.start, answer.end))
-
-
-def open_reader(folder: Path, *, threads: int = 0) -> Reader:
+def open_cross_encoder(folder: Path, *, threads: int = 0) -> CrossEncoder:
     """A reader that `train-reader` made."""
     import onnxruntime
 
@@ -177,4 +140,4 @@ def open_reader(folder: Path, *, threads: int = 0) -> Reader:
         logits: Logits = session.run(["logits"], {"ids": ids, "mask": mask})[0]
         return logits
 
-    return Reader(card, WordPieces.load(folder), run)
+    return CrossEncoder(card, WordPieces.load(folder), run)

@@ -1,6 +1,6 @@
-"""The folder of a reader: `reader.json` (shape, training, hashes), `tokenizer.json`, `reader.onnx`.
+"""The folder of a cross-encoder: `reader.json` (shape, training, hashes), `tokenizer.json`, `reader.onnx`.
 
-A reader is a cross-encoder: it reads `[CLS] question [SEP] passage [SEP]` together, for each question anew, and gives
+It reads `[CLS] question [SEP] passage [SEP]` together, for each question anew, and gives
 every word piece of the passage a start and an end logit. That is what DrQA's and BERTserini's readers do, and what a
 phrase index spares.
 """
@@ -20,8 +20,8 @@ CARD, NETWORK, TOKENIZER = "reader.json", "reader.onnx", "tokenizer.json"
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderCard:
-    """What is known of a reader."""
+class CrossEncoderCard:
+    """What is known of a cross-encoder."""
 
     body: Mapping[str, Any]
     """The transformers configuration of its encoder."""
@@ -46,21 +46,21 @@ class ReaderCard:
         return f"{body['model_type']}, {body.get('num_hidden_layers')} layers of {body.get('hidden_size')}"
 
 
-def write_card(folder: Path, **values: Any) -> ReaderCard:
+def write_card(folder: Path, **values: Any) -> CrossEncoderCard:
     """Write `reader.json` with the hashes of the other files."""
     hashes = {name: _sha256(folder / name) for name in (NETWORK, TOKENIZER)}
     text = json.dumps({**values, "sha256": hashes}, indent=1, sort_keys=True, ensure_ascii=False)
     (folder / CARD).write_text(text + "\n", "utf-8")
-    return ReaderCard(**values, sha256=hashes)
+    return CrossEncoderCard(**values, sha256=hashes)
 
 
-def read_card(folder: Path) -> ReaderCard:
+def read_card(folder: Path) -> CrossEncoderCard:
     """Read `reader.json` and check the files it names."""
     path = folder / CARD
     if not path.is_file():
         raise ModelNotFound(f"no reader in {folder}", "`sparc-search evaluate train-reader` makes one")
     try:
-        card = ReaderCard(**json.loads(path.read_text("utf-8")))
+        card = CrossEncoderCard(**json.loads(path.read_text("utf-8")))
         wrong = [name for name, wanted in card.sha256.items() if _sha256(folder / name) != wanted]
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise ModelDamaged(f"{path} is no reader's card: {error}", "train the reader again") from error

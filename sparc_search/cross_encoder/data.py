@@ -1,0 +1,184 @@
+"""What a cross-encoder learns from: a question, the window of its paragraph with the answer, and a tempting wrong one.
+
+The wrong passage is the best one by BM25 that does not hold the answer: without such negatives a reader never learns
+to say of a passage that the answer is not there, and its scores cannot be compared between passages. Questions that
+SQuAD v2 marks `is_impossible` teach the same about the right paragraph itself.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..evaluation.bm25 import Bm25
+from ..evaluation.holding import holds
+from ..evaluation.questions import OpenQuestion
+from ..model.tokenizer import Pieces, WordPieces
+from ..records import Passage
+from ..squad import SquadFile, SquadParagraph, SquadQuestion
+from ..training.squad_data import token_span
+
+NO_ANSWER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Word pieces of a question, of the window with its answer (both ends included), and of a wrong passage."""
+
+    id: str
+    question: NDArray[np.int32]
+    passage: NDArray[np.int32]
+    start: int
+    """`NO_ANSWER` if the passage does not answer the question."""
+    end: int
+    weight: float = 1.0
+    """How often an epoch sees it; below 1: a chance."""
+    negative: NDArray[np.int32] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a file, its paragraph, and where its answer stands there (characters); -1 twice if nowhere."""
+
+    question: OpenQuestion
+    article: str
+    text: str
+    start: int
+    end: int
+    weight: float = 1.0
+
+
+def asked_in(files: Sequence[SquadFile]) -> list[Asked]:
+    """All questions whose answer stands in their paragraph, and those that are marked as having none."""
+    return [
+        Asked(OpenQuestion(one.id, one.text, one.answers), paragraph.article, paragraph.text, *place, file.weight)
+        for file in files
+        for paragraph in file.paragraphs
+        for one in paragraph.questions
+        if one.answers or one.impossible
+        if (place := _place(paragraph.text, one)) is not None
+    ]
+
+
+def _place(text: str, question: SquadQuestion) -> tuple[int, int] | None:
+    """Where the file says the answer is, if it stands there, else where it stands first; None if nowhere."""
+    if not question.answers:
+        return (NO_ANSWER, NO_ANSWER)
+    answer, start = question.answers[0], question.start
+    if start < 0 or not text.startswith(answer, start):
+        start = text.find(answer)
+    return (start, start + len(answer)) if answer and start >= 0 else None
+
+
+def apart(asked: Sequence[Asked], articles: Container[str]) -> tuple[list[Asked], list[Asked]]:
+    """(for training, held out): the questions on these articles are held out."""
+    kept: list[Asked] = []
+    held: list[Asked] = []
+    for one in asked:
+        (held if one.article in articles else kept).append(one)
+    return kept, held
+
+
+def sampled(asked: Sequence[Asked], most: int, seed: int) -> list[Asked]:
+    """At most so many, by chance; 0 takes all."""
+    return random.Random(seed).sample(asked, most) if 0 < most < len(asked) else list(asked)
+
+
+def as_paragraphs(asked: Sequence[Asked]) -> list[SquadParagraph]:
+    """Questions with an answer by their paragraphs, as closed evaluation takes them."""
+    found: dict[str, list[SquadQuestion]] = {}
+    for one in asked:
+        if one.start != NO_ANSWER:
+            question = SquadQuestion(one.question.id, one.question.text, one.question.answers, one.start)
+            found.setdefault(one.text, []).append(question)
+    return [SquadParagraph(text, tuple(questions)) for text, questions in found.items()]
+
+
+def as_passages(asked: Sequence[Asked]) -> list[Passage]:
+    """Each text once, as BM25 takes them."""
+    return [
+        Passage(str(number), "", number, text) for number, text in enumerate(dict.fromkeys(one.text for one in asked))
+    ]
+
+
+def negatives(asked: Sequence[Asked], bm25: Bm25, share: float, seed: int, depth: int = 8) -> dict[int, str]:
+    """For a share of the questions with an answer, drawn by chance: number of the question -> a wrong passage."""
+    draw = random.Random(seed)
+    wanted = [number for number, one in enumerate(asked) if draw.random() < share and one.start != NO_ANSWER]
+    found: dict[int, str] = {}
+    for number in wanted:
+        question = asked[number].question
+        for proposal in bm25.propose(question.text, depth):
+            text = proposal.passage.text
+            if text != asked[number].text and not holds(question, text):
+                found[number] = text
+                break
+    return found
+
+
+def examples(asked: Sequence[Asked], wrong: dict[int, str], pieces: WordPieces, window: int) -> list[Example]:
+    """Everything as word pieces; `window` is the room for a passage."""
+    texts = list(dict.fromkeys([*(one.text for one in asked), *wrong.values()]))
+    cut = dict(zip(texts, pieces(texts), strict=True))
+    questions = pieces([one.question.text for one in asked])
+    made = []
+    for number, (one, question) in enumerate(zip(asked, questions, strict=True)):
+        placed = _placed(cut[one.text], one.start, one.end, window)
+        if placed is not None and len(question.ids):
+            passage, start, end = placed
+            # As long as the right one: it shares its row's width, and its length gives nothing away.
+            other = cut[wrong[number]].ids[: max(16, len(passage))] if number in wrong else None
+            made.append(Example(one.question.id, question.ids, passage, start, end, one.weight, other))
+    return made
+
+
+def _placed(text: Pieces, first: int, last: int, window: int) -> tuple[NDArray[np.int32], int, int] | None:
+    """The window around the answer, and the answer's word pieces in it."""
+    if first == NO_ANSWER:
+        return (text.ids[:window], NO_ANSWER, NO_ANSWER) if len(text.ids) else None
+    span = token_span(text.offsets, first, last)
+    if span is None or span[1] - span[0] >= window:
+        return None
+    start, end = span
+    begin = max(0, min(start - (window - (end - start)) // 2, len(text.ids) - window))
+    return text.ids[begin : begin + window], start - begin, end - begin
+
+
+def plan_epoch(some: Sequence[Example], tokens: int, seed: int, epoch: int) -> list[list[int]]:
+    """The batches of an epoch, as numbers of examples: of like length, at most so many tokens, in random order."""
+    rng = np.random.default_rng((seed, epoch))
+    times = [int(example.weight + rng.random()) for example in some]
+    drawn = [number for number, count in enumerate(times) for _ in range(count)]
+    noise = rng.uniform(0, 8, len(drawn))
+    lengths = [length_of(some[number]) + noise[at] for at, number in enumerate(drawn)]
+    batches = list(_cut([drawn[at] for at in np.argsort(lengths, kind="stable")], some, tokens))
+    return [batches[at] for at in rng.permutation(len(batches))]
+
+
+def length_of(example: Example) -> int:
+    """Word pieces of a row, special ones included."""
+    return len(example.question) + len(example.passage) + 3
+
+
+def _cut(order: Sequence[int], some: Sequence[Example], tokens: int) -> Iterator[list[int]]:
+    batch: list[int] = []
+    rows = width = 0
+    for number in order:
+        more = 1 if some[number].negative is None else 2
+        wider = max(width, length_of(some[number]))
+        if batch and (rows + more) * wider > tokens:
+            yield batch
+            batch, rows, wider = [], 0, length_of(some[number])
+        batch.append(number)
+        rows, width = rows + more, wider
+    if batch:
+        yield batch
+
+
+def trimmed(example: Example, question_window: int) -> Example:
+    """With a question that fits."""
+    return replace(example, question=example.question[: question_window - 2])

@@ -1,0 +1,88 @@
+"""The network of a cross-encoder (torch): a BERT-like body and one linear layer, and its ONNX file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..errors import ModelNotFound, UsageError
+from ..model.config import SparcConfig
+from ..model.encoder_torch import SparcModel, load_tensors
+from ..model.export import save
+from ..model.files import CARD
+from ..model.onnx_graph import GraphBuilder, bert_body, linear
+from ..model.onnx_precision import PRECISIONS
+from ..training.arithmetic import autocast
+from .reading import Network
+
+
+class CrossEncoderNetwork(nn.Module):
+    """The body and the layer that gives each word piece a start and an end logit."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__()
+        from transformers import AutoConfig, AutoModel
+
+        shape = dict(config)
+        kind = shape.pop("model_type")
+        # In bf16 torch's fused attention takes half of a step to go backwards; plain products do not.
+        self.body = AutoModel.from_config(AutoConfig.for_model(kind, **shape), attn_implementation="eager")
+        if getattr(self.body, "pooler", None) is not None:
+            self.body.pooler = None
+        self.logits = nn.Linear(int(config["hidden_size"]), 2)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """(B, T) -> (B, T, 2)."""
+        scores: Tensor = self.logits(self.body(input_ids=ids, attention_mask=mask).last_hidden_state)
+        return scores
+
+
+def load_base(base: Path, config: dict[str, Any]) -> CrossEncoderNetwork:
+    """A body with base weights and an untrained layer on it."""
+    if config["model_type"] != "bert":
+        raise UsageError(f"a reader needs a BERT body, not {config['model_type']}", "name another --base")
+    network = CrossEncoderNetwork(config)
+    weights = _body_weights(base)
+    wanted = network.body.state_dict()
+    missing = sorted(set(wanted) - set(weights))
+    if missing:
+        raise ModelNotFound(f"the weights in {base} lack {missing[0]}", "the folder needs the model's *.safetensors")
+    network.body.load_state_dict({name: weights[name].float() for name in wanted})
+    return network
+
+
+def _body_weights(base: Path) -> dict[str, Tensor]:
+    if (base / CARD).is_file():
+        body: dict[str, Tensor] = SparcModel.from_pretrained(base).network.body.state_dict()
+        return body
+    weights = {name: value for path in sorted(base.glob("*.safetensors")) for name, value in load_tensors(path).items()}
+    return {name.removeprefix("bert."): value for name, value in weights.items()}
+
+
+def export(network: CrossEncoderNetwork, config: dict[str, Any], target: Path, precision: str = "fp32") -> None:
+    """The network as an ONNX file, by the same fused graph as the model it is compared with: the same terms."""
+    weights: dict[str, NDArray[np.float32]] = {
+        name: value.detach().float().cpu().numpy() for name, value in network.state_dict().items()
+    }
+    graph = GraphBuilder()
+    states = bert_body(graph, SparcConfig(body=config), weights)
+    linear(graph, states, weights, "logits", to="logits")
+    model = graph.model(["logits"])
+    PRECISIONS[precision](model)
+    save(model, target)
+
+
+def run_torch(network: CrossEncoderNetwork, arithmetic: str = "fp32") -> Network:
+    """The network, without a file."""
+
+    def run(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        with torch.inference_mode(), autocast(arithmetic, "cpu"):
+            logits: NDArray[np.float32] = network(torch.from_numpy(ids), torch.from_numpy(mask)).float().numpy()
+        return logits
+
+    return run
