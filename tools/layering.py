@@ -39,7 +39,9 @@ APART: Final[dict[str, str]] = {
     f"search.{name}": "search scoring" for name in ("scorer", "lexical", "grid", "legal_spans", "question_grams")
 }
 # Reading is for whoever serves; training a reader needs the rooms of training and evaluation.
-APART |= {f"cross_encoder.{name}": "cross_encoder training" for name in ("data", "network", "training", "tuning")}
+APART |= {
+    f"cross_encoder.{name}": "cross_encoder training" for name in ("data", "network", "teaching", "training", "tuning")
+}
 LEVEL: Final = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
 # Who may import what is large or belongs to one kind of work.

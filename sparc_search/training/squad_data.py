@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..errors import ReaderError, UsageError
 from ..model.tokenizer import Pieces, WordPieces
+from .teacher import Taught, Teacher
 
 
 @dataclass(slots=True)
@@ -31,6 +32,7 @@ class TrainingQuestion:
     ids: NDArray[np.int32]
     start: int
     end: int
+    taught: Taught | None = None
 
 
 @dataclass(slots=True)
@@ -42,6 +44,7 @@ class TrainingPassage:
     weight: float
     questions: list[TrainingQuestion] = field(default_factory=list)
     title: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # word pieces; empty if unknown
+    traps: list[NDArray[np.int32]] = field(default_factory=list)  # questions that look answerable here and are not
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +70,17 @@ def read_squad(path: Path, weight: float = 1.0) -> SquadFile:
 
 
 def passages_of(
-    files: Sequence[SquadFile], pieces: WordPieces, window: int, question_window: int, title_window: int = 0
+    files: Sequence[SquadFile],
+    pieces: WordPieces,
+    window: int,
+    question_window: int,
+    title_window: int = 0,
+    teacher: Teacher | None = None,
 ) -> list[TrainingPassage]:
-    """All passages that have at least one question with a usable answer. No title window: titles are not read."""
+    """All passages that have at least one question with a usable answer. No title window: titles are not read.
+
+    Questions without an answer (SQuAD v2's `is_impossible`) become traps of a passage that has others.
+    """
     passages: dict[str, list[TrainingPassage]] = {}  # context -> its windows
     offsets: dict[str, NDArray[np.int32]] = {}
     for file in files:
@@ -83,7 +94,9 @@ def passages_of(
             for passage in passages[context]:
                 if not len(passage.title) and article in titles:  # another file may know what this one does not
                     passage.title = titles[article]
-            add_questions(passages[context], offsets[context], paragraph["qas"], pieces, window - 2, question_window)
+            found = answered(offsets[context], paragraph, pieces, question_window, teacher)
+            add_questions(passages[context], found, window - 2)
+            add_traps(passages[context], paragraph["qas"], pieces, question_window)
     found = [passage for cut in passages.values() for passage in cut if passage.questions]
     if not found:
         raise UsageError("no question with an answer was found in the training data")
@@ -109,31 +122,41 @@ def windows(pieces: Pieces, size: int) -> list[NDArray[np.int32]]:
     return [pieces.ids[at : at + size] for at in range(0, max(len(pieces.ids), 1), size)]
 
 
-def add_questions(
-    cut: list[TrainingPassage],
+def answered(
     offsets: NDArray[np.int32],
-    questions: Iterable[dict[str, Any]],
+    paragraph: dict[str, Any],
     pieces: WordPieces,
-    size: int,
     question_window: int,
-) -> None:
-    """Put each answerable question on the window that holds its answer."""
-    answerable = [question for question in questions if question.get("answers")]
-    encoded = pieces([question["question"] for question in answerable])
-    for question, question_pieces in zip(answerable, encoded, strict=True):
+    teacher: Teacher | None = None,
+) -> Iterator[TrainingQuestion]:
+    """The questions of a paragraph with their answer's word pieces in it."""
+    raw = [question for question in paragraph["qas"] if question.get("answers")]
+    for question, encoded in zip(raw, pieces([question["question"] for question in raw]), strict=True):
         answer = question["answers"][0]
         span = token_span(offsets, answer["answer_start"], answer["answer_start"] + len(answer["text"]))
-        if span is None or not len(question_pieces.ids):
-            continue
-        start, end = span
-        passage = cut[start // size]
-        if start // size == end // size:
-            shift = start // size * size
-            passage.questions.append(
-                TrainingQuestion(
-                    str(question.get("id", "")), question_pieces.ids[: question_window - 2], start - shift, end - shift
-                )
-            )
+        if span is not None and len(encoded.ids):
+            taught = teacher(question["question"], paragraph["context"]) if teacher else None
+            yield TrainingQuestion(str(question.get("id", "")), encoded.ids[: question_window - 2], *span, taught)
+
+
+def add_questions(cut: list[TrainingPassage], questions: Iterable[TrainingQuestion], size: int) -> None:
+    """Put each question on the window that holds its answer."""
+    for question in questions:
+        number = question.start // size
+        if number == question.end // size:
+            shift = number * size
+            question.start, question.end = question.start - shift, question.end - shift
+            if question.taught:
+                question.taught = question.taught.inside(shift, len(cut[number].ids))
+            cut[number].questions.append(question)
+
+
+def add_traps(
+    cut: list[TrainingPassage], questions: Iterable[dict[str, Any]], pieces: WordPieces, question_window: int
+) -> None:
+    """Questions without an answer, on the first window: they have no answer on any."""
+    encoded = pieces([question["question"] for question in questions if question.get("is_impossible")])
+    cut[0].traps += [question.ids[: question_window - 2] for question in encoded if len(question.ids)]
 
 
 def token_span(offsets: NDArray[np.int32], start: int, end: int) -> tuple[int, int] | None:
