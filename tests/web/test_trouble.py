@@ -156,6 +156,7 @@ def is_closed(opened: socket.socket) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_guessing_is_braked_and_those_who_are_inside_stay(serve_process: ServeProcess) -> None:
     with serve_process(token=TOKEN) as (process, address), httpx.Client(base_url=address, timeout=60) as inside:
         assert inside.post("/login", data={"token": TOKEN}).status_code == 303
