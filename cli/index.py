@@ -99,7 +99,7 @@ def _show_verification(found: Verification, as_json: bool) -> None:
         return
     console = stdout()
     for name in found.repaired:
-        console.print(styled(f"made again: segment {name}", "yellow"))
+        console.print(styled(f"made again: {name}", "yellow"))
     for problem in found.problems:
         console.print(styled(f"{problem.where}: {problem.what}", "red"))
     if any(problem.derived for problem in found.problems):
