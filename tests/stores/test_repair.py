@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,13 +19,13 @@ QUESTION = "When was the Eiger climbed?"
 
 
 @pytest.fixture
-def opened(engine: Engine, toy_encoder: Encoder) -> Iterator[Callable[[], Index]]:
+def opened(engine: Engine, toy_encoder: Encoder) -> Callable[[], Index]:
     def make() -> Index:
         return Index(engine.settings(), toy_encoder)
 
     with make() as index:
         index.add(DOCUMENTS)
-    yield make
+    return make
 
 
 def passage_of(engine: Engine, opened: Callable[[], Index]) -> str:
