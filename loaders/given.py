@@ -19,6 +19,7 @@ Given = Document | Mapping[str, Any] | str
 """A `Document`; a dict `{"id", "title", "text", "metadata"}`, of which only `text` must be there; or a text."""
 
 _ROOT: Final = Root("program")
+_REMEDY: Final = 'give {"id": …, "title": …, "text": …, "metadata": {…}}, of which only the text must be there'
 
 
 def given(documents: Iterable[Given] | Given) -> Iterator[Read | Passed]:
@@ -28,7 +29,7 @@ def given(documents: Iterable[Given] | Given) -> Iterator[Read | Passed]:
         try:
             yield Read(_document(item), _ROOT)
         except RejectedDocument as reject:
-            yield Passed("rejected", f"document {number}", reject.message, reject.remedy, _ROOT)
+            yield Passed("rejected", f"document {number}", reject.message, _REMEDY, _ROOT)
 
 
 def _document(item: object) -> Document:
@@ -37,18 +38,17 @@ def _document(item: object) -> Document:
     if isinstance(item, str):
         return Document(_content_id(item), item)
     if isinstance(item, Mapping):
-        return fields.document(_with_id(item), "", 0, {})
-    raise RejectedDocument(
-        f"a document is a text, a dict or a Document, not {type(item).__name__}", 'give {"id": …, "text": …}'
-    )
+        document = fields.document(item, "", 0, {})
+        return document if _has_id(item) else replace(document, id=_content_id(_as_text(item)))
+    raise RejectedDocument(f"a document is a text, a dict or a Document, not {type(item).__name__}")
 
 
-def _with_id(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The record itself, or, if it has no id, with one that follows from all it holds."""
-    if any(record.get(name) not in (None, "") for name in fields.ID):
-        return record
-    unnamed = {key: value for key, value in record.items() if key not in fields.ID}
-    return {**unnamed, "id": _content_id(json.dumps(unnamed, sort_keys=True, default=str))}
+def _has_id(record: Mapping[str, Any]) -> bool:
+    return any(record.get(name) not in (None, "") for name in fields.ID)
+
+
+def _as_text(record: Mapping[str, Any]) -> str:
+    return json.dumps(dict(record), sort_keys=True, default=str)
 
 
 def _content_id(text: str) -> str:

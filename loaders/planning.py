@@ -48,6 +48,8 @@ def plan_files(
     **options: Unpack[FileOptions],
 ) -> Plan:
     """The plan to read these paths, or, with `retry`, what that reject file names."""
+    for unknown in options.keys() - FileOptions.__annotations__.keys():
+        raise UsageError(f"an ingest has no option {unknown!r}", f"known are: {', '.join(FileOptions.__annotations__)}")
     if retry and (paths or sync or rebuild):
         raise UsageError(
             "--retry-rejects reads what was rejected, and nothing else", "leave out PATH, --sync and --rebuild"

@@ -193,8 +193,8 @@ class View(ABC):
 
     # --- what may be there: documents ------------------------------------------------------------------------------
 
-    def documents(self) -> Iterator[EncodedDocument]:
-        """Every document as it was added, by id; `index export` and `index reencode` read them."""
+    def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
+        """Every document, or those of these ids, as it was added, by id; `index export` and `index reencode` do so."""
         raise _cannot("list its documents")
 
     def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:

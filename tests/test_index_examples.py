@@ -54,6 +54,14 @@ def test_examples(example: doctest.DocTest, prepared: dict[str, object]) -> None
     assert RUNNER.run(example, clear_globs=False).failed == 0
 
 
+def test_the_page_of_the_library(encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(index, "open_encoder", lambda settings: encoder)
+    page = doctest.DocTestParser().get_doctest(PAGE.read_text(encoding="utf-8"), {}, PAGE.name, str(PAGE), 0)
+    assert len(page.examples) > 20
+    assert RUNNER.run(page).failed == 0
+
+
 def test_every_method_has_an_example() -> None:
     methods = {f"sparc_search.index.Index.{name}" for name in vars(Index) if not name.startswith("_")}
     shown = {example.name for example in EXAMPLES}

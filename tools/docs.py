@@ -114,7 +114,7 @@ def _without_trust(setting: Setting) -> str:
 
 
 def with_table(page: str) -> str:
-    """docs/configuration.md with a fresh table between its marks."""
+    """docs/configuration.md with fresh tables between its marks."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n{settings_tables()}\n{END}{tail}"

@@ -15,10 +15,9 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from .. import plugins
@@ -26,6 +25,9 @@ from ..dense_store import DenseStore
 from ..engine import Engine, View, Where, supports
 from ..errors import Incomplete
 from ..stored import Hits, Missing, Problem
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 VECTORS: Final = "vectors"
 """Name of the derived part in a report."""
@@ -179,6 +181,8 @@ class DerivedVectors:
 
 def _lock(folder: Path) -> FileLock | None:
     """The right to write to a folder; None if another process has it, or if nothing may be written there."""
+    from filelock import FileLock, Timeout  # here: most questions are asked of engines that search vectors themselves
+
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         held = FileLock(folder.with_name(f"{folder.name}.lock"), thread_local=False)

@@ -20,6 +20,7 @@ COST = [
 POINTS = [Point("index", 0.05, 60.0, (58.0, 62.0)), Point("reader", 5.0, 65.0), Point("none", 0.0, 1.0)]
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize(
     "draw",
     [

@@ -7,6 +7,9 @@ engine of another distribution takes part when it is installed and stands in `EN
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +21,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from require_all import NOT_FOR_IT
 
 from sparc_search import engine as contract
 from sparc_search.engine import Admin, View, supports
@@ -26,8 +30,13 @@ from sparc_search.records import Features
 from sparc_search.settings import Settings
 from sparc_search.stored import EncodedDocument, Hit, Refusal, StoredPassage
 
+ROOT = Path(__file__).resolve().parents[2]
+
 ENGINES: dict[str, Mapping[str, Any]] = {"local": {}}
 """Engines that need no server -> settings they need."""
+
+EXAMPLES = ("lmdb",)
+"""Engines of the distributions under `examples/`."""
 
 SERVERS = {"opensearch": "opensearch_url", "elasticsearch": "elasticsearch_url"}
 
@@ -67,7 +76,7 @@ class Store:
         """Leave the test out if the engine lacks one of these."""
         for method in methods:
             if not self.supports(method):
-                pytest.skip(f"an engine with `{method.__qualname__}`")
+                pytest.skip(f"{NOT_FOR_IT} `{method.__qualname__}`")
 
     def has_vectors(self) -> bool:
         """Whether dense search works, by the engine itself or by what is derived from it."""
@@ -138,7 +147,7 @@ class Engine:
         if self.url:
             own |= {"engine": "opensearch", "url": self.url, "index_name": f"{self.prefix}-{name}"}
         else:
-            own |= {"engine": self.name, **ENGINES[self.name]}
+            own |= {"engine": self.name, **ENGINES.get(self.name, {})}
         return own
 
     def open(self, encoder: str = "toy-1", *, writable: bool = True, name: str = "index", **more: Any) -> Store:
@@ -170,22 +179,39 @@ class Engine:
                 self.request("DELETE", f"/{index}")
 
 
-def _made(request: pytest.FixtureRequest, name: str, folder: Path) -> Iterator[Engine]:
-    made = Engine(name, folder, request.getfixturevalue(SERVERS[name]) if name in SERVERS else "")
-    yield made
-    made.clean_up()
+@pytest.fixture(scope="session")
+def example_engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The engines under `examples/`, installed as distributions of their own."""
+    target = tmp_path_factory.mktemp("example-engines")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--target", str(target)]
+    sources = [str(copied) for name in EXAMPLES if (copied := tmp_path_factory.mktemp("source") / name)]
+    for name, copied in zip(EXAMPLES, sources, strict=True):
+        shutil.copytree(ROOT / "examples" / f"{name}-engine", copied)
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, *sources], check=True)
+    sys.path.append(str(target))
+    yield target
+    sys.path.remove(str(target))
+
+
+def made(request: pytest.FixtureRequest, name: str, folder: Path) -> Iterator[Engine]:
+    """An engine by its name, for one test."""
+    if name in EXAMPLES:
+        request.getfixturevalue("example_engines")
+    engine = Engine(name, folder, request.getfixturevalue(SERVERS[name]) if name in SERVERS else "")
+    yield engine
+    engine.clean_up()
 
 
 @pytest.fixture(params=[*ENGINES, *SERVERS])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    yield from _made(request, request.param, tmp_path)
+    yield from made(request, request.param, tmp_path)
 
 
 @pytest.fixture(params=list(SERVERS))
 def server_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    yield from _made(request, request.param, tmp_path)
+    yield from made(request, request.param, tmp_path)
 
 
 @pytest.fixture
 def opensearch(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    yield from _made(request, "opensearch", tmp_path)
+    yield from made(request, "opensearch", tmp_path)

@@ -9,11 +9,13 @@ import inspect
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from engines import Engine, Store
+from engines import ENGINES, EXAMPLES, SERVERS, Engine, Store, made
+from require_all import NOT_FOR_IT
 from small_corpus import DOCUMENTS, QUERY, all_passages, best, encode_all, encoded, nearest, plain, readers, words
 
 from sparc_search import engine as contract
@@ -23,6 +25,11 @@ from sparc_search.engine import Admin, View, supports
 from sparc_search.errors import IndexLocked, IndexMismatch, IndexNotFound, Unsupported, UsageError
 from sparc_search.records import Document, Features, Section
 from sparc_search.stored import FeatureCount, FetchedBlocks, Listing
+
+
+@pytest.fixture(params=[*ENGINES, *EXAMPLES, *SERVERS])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    yield from made(request, request.param, tmp_path)
 
 
 @pytest.fixture
@@ -359,7 +366,7 @@ def test_a_rebuild_that_fails_changes_nothing_and_is_continued(
 
 def test_a_rebuild_of_nothing_makes_an_index(engine: Engine, toy_encoder: Encoder) -> None:
     if not supports(plugins.load("stores", engine.settings().engine), contract.Engine.rebuild):
-        pytest.skip("an engine with `Engine.rebuild`")
+        pytest.skip(f"{NOT_FOR_IT} `Engine.rebuild`")
     with engine.rebuild() as new:
         new.add(encode_all(DOCUMENTS, toy_encoder))
     with engine.open(writable=False) as reader:

@@ -7,22 +7,21 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
-
-from filelock import FileLock
+from typing import TYPE_CHECKING, Self
 
 from ...engine import Admin, Engine, Place
 from ...errors import IndexDamaged, IndexFailure, IndexMismatch, UsageError
 from ...stored import CheckReport
 from . import database, layout
 from .browsing import BrowsableView
-from .describe import describe
-from .older import OlderEngine
 from .points import reach
 from .recovery import check_before_reading, damaged_segments
-from .verify import verify
 from .view import State, load_state
-from .writer import LocalWriter
+
+if TYPE_CHECKING:  # what only writers and checks need is imported by them: a question waits for nothing else
+    from filelock import FileLock
+
+    from .writer import LocalWriter
 
 
 class LocalEngine(Engine):
@@ -51,6 +50,8 @@ class LocalEngine(Engine):
         if not writable:
             folder = layout.current(location)
             if not encoder and database.is_older(folder):
+                from .older import OlderEngine
+
                 return OlderEngine(folder)  # type: ignore[return-value]  # an Engine, which is all that is promised
             return cls(location, folder, encoder, writable=False)
         held = layout.lock(location)
@@ -82,6 +83,8 @@ class LocalEngine(Engine):
             held.release()
 
     def _open_writer(self) -> LocalWriter:
+        from .writer import LocalWriter
+
         writer = LocalWriter(database.connect(self.folder, writable=True, mapped=False), self.folder)
         try:
             if not writer.begin():
@@ -176,6 +179,8 @@ class LocalAdmin(Admin):
     def describe(self) -> dict[str, object]:
         """What it holds and how much room that takes."""
         with self._engine.view() as view:
+            from .describe import describe
+
             return describe(view, self._engine.folder)
 
     def size_in_bytes(self) -> int:
@@ -188,6 +193,8 @@ class LocalAdmin(Admin):
 
     def verify(self) -> CheckReport:
         """Look at everything: the database, every block, every posting and vector."""
+        from .verify import verify
+
         return verify(self._engine.folder)
 
     def repair(self, report: CheckReport) -> list[str]:

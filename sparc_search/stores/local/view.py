@@ -153,7 +153,7 @@ class LocalView(View):
         return rows.content_hashes(self.connection, document_ids)
 
     def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
-        """Every document, by id."""
+        """Every document, or those of these ids, by id."""
         return rows.read_documents(self.connection, ids)
 
     def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:

@@ -78,7 +78,7 @@ class NextView(BrowsableView):
             known = old.content_hashes(lacking)
             ids = [id for id in lacking if id in known]
             for begin in range(0, len(ids), _AT_ONCE):
-                some = old.encoded_documents(ids[begin : begin + _AT_ONCE])
+                some = list(old.documents(ids[begin : begin + _AT_ONCE]))
                 refused = {refusal.document_id for refusal in self._engine.writer().add(some)}
                 there |= {one.document.id: one.content_hash for one in some if one.document.id not in refused}
         return there

@@ -210,7 +210,8 @@ class ServerView(View):
     def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
         """Every document, or those of these ids."""
         if ids is not None:
-            yield from self.encoded_documents(ids)
+            for record in self.records(ids):
+                yield EncodedDocument(record.document, record.content_hash, tuple(self._encoded(record.passage_ids)))
             return
         query, index = every({"term": {"kind": "document"}}), self.state.version.documents
         for page in pages(self.server, index, query, size=_EXPORTED, source=True):
@@ -224,13 +225,6 @@ class ServerView(View):
         """What is known of some documents, in that order; those that are not there are left out."""
         records = [read_record(doc["_source"]) for doc in self._documents(document_ids).values()]
         return [record for record in records if not record.marked]
-
-    def encoded_documents(self, document_ids: Sequence[str]) -> list[EncodedDocument]:
-        """Some documents with all their passages; those that are not there are left out."""
-        return [
-            EncodedDocument(record.document, record.content_hash, tuple(self._encoded(record.passage_ids)))
-            for record in self.records(document_ids)
-        ]
 
     def _encoded(self, passage_ids: Sequence[str]) -> Iterator[EncodedPassage]:
         found, lacks = self._get_many(passage_ids, stored=("block", "facts", "features"), source=FIELDS)
