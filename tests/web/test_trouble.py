@@ -23,8 +23,8 @@ import pytest
 from sparc_search.index import Index
 from sparc_search.web.app import create_app
 from sparc_search.web.brake import Brake
-from sparc_search.web.limits import Gate, Limits
-from sparc_search.web.problems import Problem
+from sparc_search.web.limits import Gate, WebLimits
+from sparc_search.web.problems import HttpProblem
 from sparc_search.web.seldom import Seldom
 
 from .conftest import ServeProcess, served
@@ -228,7 +228,7 @@ def test_nothing_is_computed_for_who_hung_up_while_waiting(index: Index, monkeyp
         return answer_as_ever(self, question, **named)
 
     monkeypatch.setattr(Index, "ask", slow)
-    app = create_app(index, limits=Limits(running=1))
+    app = create_app(index, limits=WebLimits(running=1))
     gate = app.state.shared.gate
     with served(app) as address, ThreadPoolExecutor(1) as pool:
         first = pool.submit(httpx.get, f"{address}/api/ask?q=first", timeout=300)
@@ -247,7 +247,7 @@ def test_nothing_is_computed_for_who_hung_up_while_waiting(index: Index, monkeyp
 
 def test_who_is_sent_away_hears_when_it_will_be_its_turn() -> None:
     now = [0.0]
-    gate = Gate(Limits(running=2, waiting=8), clock=lambda: now[0])
+    gate = Gate(WebLimits(running=2, waiting=8), clock=lambda: now[0])
 
     def seconds() -> int:
         return int(gate._busy().headers["Retry-After"])
@@ -265,13 +265,13 @@ def test_nobody_waits_longer_than_the_limit() -> None:
     leave = threading.Event()
 
     async def ask() -> str:
-        gate = Gate(Limits(running=1, queue_seconds=0.1))
+        gate = Gate(WebLimits(running=1, queue_seconds=0.1))
         async with anyio.create_task_group() as group:
             group.start_soon(gate.run, lambda: leave.wait(60))
             await anyio.sleep(0.05)
             try:
                 await gate.run(lambda: None)
-            except Problem as problem:
+            except HttpProblem as problem:
                 return problem.headers["Retry-After"]
             finally:
                 leave.set()
