@@ -13,6 +13,7 @@ from .evaluate_reader import train_reader
 from .evaluate_report import report
 from .evaluate_squad import squad
 from .evaluate_tables import tables
+from .evaluate_teach import teach
 
 
 @click.group()
@@ -20,5 +21,5 @@ def evaluate() -> None:
     """Measure how good the answers are."""
 
 
-for command in (squad, open_domain, baseline, compare, report, tables, cost, calibrate, train_reader):
+for command in (squad, open_domain, baseline, compare, report, tables, cost, calibrate, train_reader, teach):
     evaluate.add_command(command)

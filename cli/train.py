@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--base",
-    required=True,
-    help="Base weights: a name of `model bases`, a transformers folder, or a SPARC model to go on from.",
+    "--base", help="Base weights: a name of `model bases`, a transformers folder, or a SPARC model to go on from."
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
+@click.option(
+    "--recipe",
+    type=click.Path(path_type=Path),
+    help="A file of TOML that says everything else; DATA is then the folder of its data files.",
+)
 @click.option(
     "--weight",
     "weights",
@@ -62,6 +65,33 @@ if TYPE_CHECKING:
     help="Word pieces of a title that are read before its passage; 0: titles are not read.",
 )
 @click.option("--titles", default=0.75, show_default=True, help="Share of the passages shown with their title.")
+@click.option(
+    "--paths",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="Share of the titles that are shown as made-up heading paths: title › section › term.",
+)
+@click.option(
+    "--dropout",
+    type=click.FloatRange(0, 0.9),
+    help="Share of states dropped, in the body and before the heads.  [default: 0.1 for more than one epoch, else 0]",
+)
+@click.option(
+    "--freeze-layers", default=0, show_default=True, type=click.IntRange(0), help="Lowest layers that stay as they are."
+)
+@click.option(
+    "--teacher",
+    type=click.Path(path_type=Path),
+    help="A file that `evaluate teach` wrote: learn what a reader thinks, beside the right answers.",
+)
+@click.option("--teacher-weight", default=1.0, show_default=True, help="How much the teacher counts.")
+@click.option(
+    "--trap-weight",
+    default=0.25,
+    show_default=True,
+    help="How much questions without an answer count (`is_impossible` in SQuAD v2).",
+)
 @click.option("--dense-size", default=128, show_default=True, help="Width of start and end vectors.")
 @click.option("--sparse-size", default=64, show_default=True, help="Width of the sparse heads.")
 @click.option(
@@ -85,10 +115,19 @@ if TYPE_CHECKING:
 @click.option("--seed", default=45, show_default=True, help="Decides what chance decides.")
 @click.option("--threads", default=0, help="Processor threads; 0 lets torch choose.")
 @click.option("--device", help="cpu or cuda.  [default: a GPU if there is one]")
-@click.option("--mixed-precision", is_flag=True, help="bf16 on a GPU.")
+@click.option("--mixed-precision", is_flag=True, help="The body in bf16: on a GPU, or a processor that is quick at it.")
 @click.option("--precision", default="mixed", show_default=True, help="See `sparc-search model export`.")
 @json_option
-def train(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **options: Any) -> None:
+@click.pass_context
+def train(
+    context: click.Context,
+    data: tuple[Path, ...],
+    base: str | None,
+    out: Path,
+    recipe: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Train a model.
 
     DATA are files in SQuAD's format (v1.1 or v2.0). The model in OUT gets its ONNX file, `training.json` and a loss
@@ -96,14 +135,41 @@ def train(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **options
     `torchrun --nproc-per-node 4 -m sparc_search.cli.main train …`.
     """
     require_training()
+    if recipe:
+        follow(context, recipe, data, out, base)
+        return
+    if not base:
+        raise UsageError("there is nothing to begin with", "give --base, or a --recipe that names one")
+    from sparc_search.training.arithmetic import chosen_arithmetic
     from sparc_search.training.world import World
 
     device = options["device"] or best_device()
+    if options["mixed_precision"]:
+        chosen_arithmetic("bf16", device)
     world = World.join(device)
     try:
         run(data, base, out, options, device, world, as_json)
     finally:
         world.leave()
+
+
+def follow(context: click.Context, recipe: Path, data: tuple[Path, ...], out: Path, base: str | None) -> None:
+    """Run a recipe. Whatever it could say itself must not be said beside it."""
+    from click.core import ParameterSource
+
+    from .train_recipe import run_recipe
+
+    given = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    beside = set(given) - {"recipe", "data", "out", "base", "resume", "threads", "device"}
+    if beside:
+        name = min(beside).replace("_", "-")
+        raise UsageError(f"--{name} and --recipe exclude each other", f"write it into {recipe}")
+    if len(data) != 1 or not data[0].is_dir():
+        raise UsageError("with --recipe, DATA is the one folder that holds its data files")
+    common = [
+        part for name in ("threads", "device") if (value := context.params[name]) for part in (f"--{name}={value}",)
+    ]
+    run_recipe(recipe, data[0], out, base, common)
 
 
 def require_training() -> None:
@@ -129,18 +195,22 @@ def run(
     """Read, train, measure, write."""
     import torch
 
+    from sparc_search.model.files import sha256_of
+    from sparc_search.training.heading_paths import HeadingPaths
     from sparc_search.training.loop import Training
     from sparc_search.training.start import start_model
 
     torch.manual_seed(options["seed"])
     if options["threads"]:
         torch.set_num_threads(options["threads"])
-    model = start_model(base_folder(base), shape_of(options))
-    files, kept, held_out = read_data(data, model, options)
+    folder = base_folder(base)
+    model = start_model(folder, shape_of(options))
+    files, kept, held_out = read_data(data, model, sha256_of(folder / "tokenizer.json"), options)
     settings = training_settings(options, kept)
     special = (model.pieces.cls, model.pieces.sep, model.pieces.pad)
     checkpoint = options["checkpoint"] or out / "checkpoint"
-    training = Training(model.network.to(device), kept, held_out, special, settings, checkpoint, world)
+    paths = HeadingPaths(model.pieces) if settings.paths else None
+    training = Training(model.network.to(device), kept, held_out, special, settings, checkpoint, world, paths)
     if options["resume"]:
         training.resume()
     elif checkpoint.exists():
@@ -194,17 +264,25 @@ def weighed_files(data: Sequence[Path], weights: Sequence[float]) -> list[SquadF
 
 
 def read_data(
-    data: tuple[Path, ...], model: Any, options: dict[str, Any]
+    data: tuple[Path, ...], model: Any, tokenizer: str, options: dict[str, Any]
 ) -> tuple[list[SquadFile], list[TrainingPassage], list[TrainingPassage]]:
     """Files, passages for training, passages held out."""
     from sparc_search.training.squad_data import article_titles, hold_out, passages_of
+    from sparc_search.training.teacher import read_teacher
 
     files = weighed_files(data, options["weights"])
     config = model.config
-    passages = passages_of(files, model.pieces, options["max_tokens"], config.question_window, config.title_window)
+    teacher = None
+    if options["teacher"]:
+        teacher = read_teacher(options["teacher"])
+        teacher.check(tokenizer, [(file.path.name, file.sha256) for file in files])
+    windows = options["max_tokens"], config.question_window, config.title_window
+    passages = passages_of(files, model.pieces, *windows, teacher)
     kept, held_out = hold_out(passages, article_titles(files[0]), options["hold_out"], options["seed"])
     asked = sum(len(passage.questions) for passage in kept)
-    note(f"{len(kept):,} passages with {asked:,} questions; held out: {len(held_out):,} passages")
+    traps = sum(len(passage.traps) for passage in kept)
+    more = f", {traps:,} without an answer" if traps else ""
+    note(f"{len(kept):,} passages with {asked:,} questions{more}; held out: {len(held_out):,} passages")
     if not kept:
         raise UsageError("every article is held out; nothing is left to train on", "lower --hold-out")
     return files, kept, held_out
@@ -221,11 +299,13 @@ def training_settings(options: dict[str, Any], passages: list[TrainingPassage]) 
     per_epoch = sum(passage.weight for passage in passages) / options["passages"] / options["accumulate"]
     steps = options["steps"] or max(1, round((options["epochs"] or 3) * per_epoch))
     names = "rate head_rate warm_up cool_down accumulate average seed titles "
-    names += "evaluate_every checkpoint_every patience threads"
+    names += "evaluate_every checkpoint_every patience threads paths freeze_layers"
+    dropout = options["dropout"] if options["dropout"] is not None else 0.1 * (steps > per_epoch)
     return TrainingSettings(
         steps=steps,
         batch=BatchShape(options["passages"], questions_per_passage=options["questions"]),
-        losses=LossWeights(flops=options["sparsity"]),
+        losses=LossWeights(flops=options["sparsity"], teacher=options["teacher_weight"], traps=options["trap_weight"]),
+        dropout=dropout,
         mixed_precision=options["mixed_precision"],
         **{name: options[name] for name in names.split()},
     )

@@ -85,14 +85,16 @@ def declare(folder: Path, name: str, setting: str) -> None:
     install(folder, f"{name}-store", DECLARES.format(setting=setting), entries)
 
 
-def test_it_is_known_shown_masked_and_brought_to_the_plugin(run_cli: RunCli, installed: Path, tmp_path: Path) -> None:
+def test_it_is_known_shown_masked_and_brought_to_the_plugin(
+    run_program: RunCli, installed: Path, tmp_path: Path
+) -> None:
     environ = {
         "PYTHONPATH": str(installed),
         "SPARC_SEARCH_REMOTE_URL": "https://enc.example",
         "SPARC_SEARCH_REMOTE_KEY": "s3cret",
     }
     (tmp_path / "sparc-search.toml").write_text("remote_batch = 3\n")
-    done = run_cli("config", "show", "--json", env=environ)
+    done = run_program("config", "show", "--json", env=environ)
     shown = json.loads(done.stdout)
     assert shown["remote_url"] == {
         "value": "https://enc.example",
@@ -100,7 +102,7 @@ def test_it_is_known_shown_masked_and_brought_to_the_plugin(run_cli: RunCli, ins
     }
     assert shown["remote_key"]["value"] == "********"
     assert shown["remote_batch"] == {"value": 3, "source": "file sparc-search.toml"}
-    done = run_cli("ask", "Who?", "--encoder", "remote", env=environ)
+    done = run_program("ask", "Who?", "--encoder", "remote", env=environ)
     assert done.stderr == "Error: nobody at https://enc.example, 3 at once\n"
 
 
@@ -112,23 +114,23 @@ def test_it_is_known_shown_masked_and_brought_to_the_plugin(run_cli: RunCli, ins
         ("REMOTE_URI", "x", "did you mean SPARC_SEARCH_REMOTE_URL?"),
     ],
 )
-def test_a_mistake_is_told(run_cli: RunCli, installed: Path, variable: str, value: str, said: str) -> None:
-    done = run_cli("config", "show", env={"PYTHONPATH": str(installed), f"SPARC_SEARCH_{variable}": value})
+def test_a_mistake_is_told(run_program: RunCli, installed: Path, variable: str, value: str, said: str) -> None:
+    done = run_program("config", "show", env={"PYTHONPATH": str(installed), f"SPARC_SEARCH_{variable}": value})
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
 
 
-def test_without_the_distribution_it_is_unknown(run_cli: RunCli) -> None:
-    done = run_cli("config", "show", env={"SPARC_SEARCH_REMOTE_URL": "x"})
+def test_without_the_distribution_it_is_unknown(run_program: RunCli) -> None:
+    done = run_program("config", "show", env={"SPARC_SEARCH_REMOTE_URL": "x"})
     assert done.returncode == 2
     assert "unknown setting SPARC_SEARCH_REMOTE_URL" in done.stderr
 
 
 def test_a_strangers_folder_may_set_only_what_is_declared_harmless(
-    run_cli: RunCli, installed: Path, tmp_path: Path
+    run_program: RunCli, installed: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "sparc-search.toml").write_text("remote_batch = 3\nremote_url = 'https://stranger.example'\n")
-    done = run_cli("ask", "Who?", "--encoder", "remote", env={"PYTHONPATH": str(installed)})
+    done = run_program("ask", "Who?", "--encoder", "remote", env={"PYTHONPATH": str(installed)})
     assert done.returncode == 2
     assert "and sets: remote_url\n" in done.stderr
 

@@ -46,3 +46,7 @@ def test_nothing_left_out_is_fine(tmp_path: Path) -> None:
     code, shown = run(tmp_path, PASSES, "1")
     assert code == 0
     assert "not run" not in shown
+
+
+def test_the_suite_itself_is_watched(pytestconfig: pytest.Config) -> None:
+    assert pytestconfig.pluginmanager.has_plugin("require_all")

@@ -19,7 +19,7 @@ from sparc_search.model.network import SparcNetwork
 from sparc_search.squad import read_squad
 from sparc_search.training.average import trainable
 from sparc_search.training.batches import Batch, BatchShape, make_batch, number_questions, plan_epoch
-from sparc_search.training.loop import freeze_word_embeddings
+from sparc_search.training.freezing import freeze
 from sparc_search.training.negatives import inverse_document_frequency, lexical_vectors, nearest_passages
 from sparc_search.training.objective import LossWeights, step_loss
 from sparc_search.training.packing import packed_states, padded_states
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     steps = int(arguments[2]) if len(arguments) > 2 else 5
     passages = passages_of([read_squad(Path(arguments[1]))], model.pieces, 320, 48)
     special = (model.pieces.cls, model.pieces.sep, model.pieces.pad)
-    freeze_word_embeddings(model.network)
+    freeze(model.network, 0)
     idf = torch.from_numpy(inverse_document_frequency(passages, int(model.config.body["vocab_size"])))
     ours = list(batches(passages, special, steps))
     pairs = [one_pair_a_row(batch) for batch in ours]

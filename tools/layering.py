@@ -40,7 +40,9 @@ LAYERS: Final[tuple[tuple[str, ...], ...]] = (
 # Reading is for whoever serves; training a cross-encoder needs the rooms of training and evaluation.
 APART: Final[dict[str, str]] = {
     f"search.{name}": "search scoring" for name in ("scorer", "lexical", "grid", "legal_spans", "question_grams")
-} | {f"cross_encoder.{name}": "cross_encoder training" for name in ("data", "network", "training", "tuning")}
+} | {
+    f"cross_encoder.{name}": "cross_encoder training" for name in ("data", "network", "teaching", "training", "tuning")
+}
 LEVEL: Final = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
 # Who may import what is large or belongs to one kind of work.

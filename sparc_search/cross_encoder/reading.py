@@ -60,7 +60,7 @@ class CrossEncoder:
     """Reads passages for a question."""
 
     def __init__(self, card: CrossEncoderCard, pieces: WordPieces, network: Network) -> None:
-        self.card, self.pieces, self._network = card, pieces, network
+        self.card, self.pieces, self.network = card, pieces, network
 
     def read(self, question: str, passages: Sequence[Passage]) -> list[Span]:
         """The best spans of each passage, best first, before any mixing."""
@@ -69,7 +69,7 @@ class CrossEncoder:
         spans: list[Span] = []
         for rows in batches_by_length([len(window.pieces.ids) + len(asked) + 1 for window in windows], BATCH_TOKENS):
             batch = [windows[row] for row in rows]
-            logits = self._network(*self._rows(asked, batch))
+            logits = self.network(*self._rows(asked, batch))
             for window, scores in zip(batch, logits, strict=True):
                 words = scores[len(asked) + 2 : len(asked) + 2 + len(window.pieces.ids)]
                 spans += best_spans(window, words, self.card.longest_answer)

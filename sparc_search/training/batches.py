@@ -10,22 +10,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from .heading_paths import HeadingPaths
 from .squad_data import TrainingPassage, TrainingQuestion
 
 
 class Turn(NamedTuple):
-    """A passage's turn in a step: its number, which of its questions are asked, and whether its title is read."""
+    """A passage's turn in a step: its number, which of its questions and traps are asked, and what heads it."""
 
     passage: int
     questions: list[int]
     titled: bool = True
+    traps: Sequence[int] = ()
+    path: tuple[int, ...] = ()  # word pieces behind the title
 
 
 Step = list[Turn]
@@ -39,6 +42,22 @@ class BatchShape:
     passages: int = 12
     group: int = 3
     questions_per_passage: int = 6
+    traps_per_passage: int = 1
+
+
+class Taughts(NamedTuple):
+    """A teacher's likeliest starts and ends of each question, in token positions of its passage."""
+
+    places: Tensor  # (Q, 2, K)
+    shares: Tensor  # (Q, 2, K) zero where the teacher says nothing
+
+
+class Traps(NamedTuple):
+    """Questions that look as if their passage answered them, and it does not."""
+
+    ids: Tensor  # (U, M)
+    mask: Tensor  # (U, M)
+    owner: Tensor  # (U,)
 
 
 @dataclass(slots=True)
@@ -55,14 +74,19 @@ class Batch:
     end: Tensor  # (Q,)
     allowed: Tensor  # (Q, P) False where another passage holds the same answer: neither right nor wrong
     question_numbers: NDArray[np.int64]  # (Q,) numbers over the whole data, for the memory of question vectors
+    taught: Taughts | None = None  # what a teacher says, if there is one
+    traps: Traps | None = None  # questions without an answer, if there are any
 
     def to(self, device: torch.device) -> Batch:
         """The same on another device."""
-        moved = {
-            name: value.to(device) if isinstance(value := getattr(self, name), Tensor) else value
-            for name in self.__slots__
-        }
-        return Batch(**moved)
+        return Batch(**{name: moved(getattr(self, name), device) for name in self.__slots__})
+
+
+def moved(value: Any, device: torch.device) -> Any:
+    """A tensor, or a tuple of them, on another device; anything else as it is."""
+    if isinstance(value, Tensor):
+        return value.to(device)
+    return type(value)(*(part.to(device) for part in value)) if isinstance(value, (Taughts, Traps)) else value
 
 
 def plan_epoch(
@@ -72,13 +96,17 @@ def plan_epoch(
     seed: int,
     epoch: int,
     titles: float = 1.0,
+    paths: HeadingPaths | None = None,
+    pathed: float = 0.0,
 ) -> list[Step]:
     """All steps of an epoch: passages as often as their weight says, next to neighbours that are still free.
 
-    `titles` is the share of turns that read the title: with some left out, passages without one fare as well.
+    `titles` is the share of turns that read the title: with some left out, passages without one fare as well. Of
+    these, the share `pathed` reads it as a heading path.
     """
     rng = np.random.default_rng((seed, epoch))
     titled = np.random.default_rng((seed, epoch, 1)).random(len(passages)) < titles
+    beside = np.random.default_rng((seed, epoch, 2))  # a draw of its own: traps and paths change nothing else
     groups: list[list[int]] = []
     for seen in range(max(1, math.ceil(max(passage.weight for passage in passages)))):  # a weight of 2: two rounds
         drawn = [number for number, passage in enumerate(passages) if rng.random() < passage.weight - seen]
@@ -92,11 +120,26 @@ def plan_epoch(
         members = [number for group in chunks[at] for number in groups[group]]
         steps.append(
             [
-                Turn(number, drawn_questions(passages[number], shape.questions_per_passage, rng), bool(titled[number]))
+                Turn(
+                    number,
+                    some_of(len(passages[number].questions), shape.questions_per_passage, rng),
+                    bool(titled[number]),
+                    some_of(len(passages[number].traps), shape.traps_per_passage, beside),
+                    drawn_path(passages[number], paths, pathed, beside),
+                )
                 for number in members
             ]
         )
     return steps
+
+
+def drawn_path(
+    passage: TrainingPassage, paths: HeadingPaths | None, share: float, rng: np.random.Generator
+) -> tuple[int, ...]:
+    """What stands behind the title, for a share of the passages that have one."""
+    if paths is None or not len(passage.title) or rng.random() >= share:
+        return ()
+    return tuple(paths.draw(passage, rng).tolist())
 
 
 def grouped(order: Sequence[int], neighbours: Sequence[Sequence[int]], size: int) -> list[list[int]]:
@@ -118,9 +161,9 @@ def grouped(order: Sequence[int], neighbours: Sequence[Sequence[int]], size: int
     return groups
 
 
-def drawn_questions(passage: TrainingPassage, most: int, rng: np.random.Generator) -> list[int]:
-    """At most `most` of a passage's questions, by chance."""
-    return sorted(rng.permutation(len(passage.questions))[:most].tolist())
+def some_of(count: int, most: int, rng: np.random.Generator) -> list[int]:
+    """At most `most` of so many things, by chance."""
+    return sorted(rng.permutation(count)[:most].tolist())
 
 
 def make_batch(
@@ -134,7 +177,7 @@ def make_batch(
         for at in turn.questions
     ]
     heads = [
-        heading(passage.title if turn.titled else passage.title[:0], special)
+        heading(np.append(passage.title, np.int32(turn.path)) if turn.titled else passage.title[:0], special)
         for turn, passage in zip(step, chosen, strict=True)
     ]
     read = [np.concatenate([head, passage.ids]) for head, passage in zip(heads, chosen, strict=True)]
@@ -160,7 +203,31 @@ def make_batch(
         torch.tensor([question.end + int(first_word[row]) for row, question, _ in asked]),
         torch.from_numpy(allowed),
         np.asarray([number for _, _, number in asked]),
+        taught_of([(question, int(first_word[row])) for row, question, _ in asked]),
+        traps_of(
+            [(row, passages[turn.passage].traps[at]) for row, turn in enumerate(step) for at in turn.traps], special
+        ),
     )
+
+
+def taught_of(asked: Sequence[tuple[TrainingQuestion, int]]) -> Taughts | None:
+    """What the teacher says of questions whose passage's first word stands at the given position."""
+    told = [question.taught for question, _ in asked if question.taught]
+    if not told:
+        return None
+    shape = (len(asked), *told[0].places.shape)
+    places, shares = np.zeros(shape, np.int64), np.zeros(shape, np.float32)
+    for at, (question, first) in enumerate(asked):
+        if question.taught:
+            places[at], shares[at] = question.taught.places + first, question.taught.shares
+    return Taughts(torch.from_numpy(places), torch.from_numpy(shares))
+
+
+def traps_of(asked: Sequence[tuple[int, NDArray[np.int32]]], special: tuple[int, int, int]) -> Traps | None:
+    """Traps of the batch's passages."""
+    if not asked:
+        return None
+    return Traps(*padded([ids for _, ids in asked], special), torch.tensor([row for row, _ in asked]))
 
 
 def heading(title: NDArray[np.int32], special: tuple[int, int, int]) -> NDArray[np.int32]:

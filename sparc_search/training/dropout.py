@@ -1,6 +1,7 @@
 """Dropout that is cheap on a processor and the same after a resume.
 
-torch draws its masks one number at a time, 9 % of a step; bytes of a numpy generator cost a tenth of that. The masks of
+torch draws its masks one number at a time, 9 % of a step; bytes of a numpy generator cost a tenth of that. Attention
+weights are left alone: their masks are larger than all others together. The masks of
 a step follow from (seed, step) alone, so a run that was killed and resumed drops what it would have dropped.
 """
 
@@ -42,11 +43,12 @@ class Masks:
 
 
 def install_dropout(body: nn.Module, share: float, masks: Masks) -> None:
-    """Give the body's layers this dropout; attention weights get none: their mask costs a sixth of a step."""
+    """Give the body's layers this dropout; attention weights and frozen parts get none."""
     for name, module in list(body.named_modules()):
         if isinstance(module, nn.Dropout):
             parent = body.get_submodule(name.rpartition(".")[0])
-            if "self" in name.split("."):
+            trained = any(parameter.requires_grad for parameter in parent.parameters())
+            if "attention" in type(parent).__name__.lower() or not trained:
                 module.p = 0.0
             else:
                 setattr(parent, name.rpartition(".")[2], Dropout(share, masks))

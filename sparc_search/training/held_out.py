@@ -38,7 +38,7 @@ def measure(network: SparcNetwork, passages: Sequence[TrainingPassage], special:
 
 def measure_batch(network: SparcNetwork, batch: Batch) -> Counter[str]:
     """Sums over the questions of one batch."""
-    passages, questions = encode(network, batch)
+    passages, questions, _ = encode(network, batch)
     dense = dense_logits(passages, questions, network.config.longest_answer)
     sparse = sparse_logits(passages, questions, batch.passage_ids, batch.question_ids, batch.answer_words)
     own = torch.nn.functional.one_hot(batch.owner, len(batch.passage_ids)).bool()

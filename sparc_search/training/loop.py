@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,17 @@ from torch import Tensor
 
 from ..errors import ModelDamaged, UsageError
 from ..model.network import SparcNetwork
+from .arithmetic import autocast
 from .average import WeightAverage, copy_into, trainable
 from .batches import BatchShape, Step, make_batch, number_questions, plan_epoch
 from .checkpoint import load_optimiser, optimiser_tensors, read_checkpoint, write_checkpoint
+from .dropout import Dropout, Masks, install_dropout
+from .freezing import freeze
+from .heading_paths import HeadingPaths
 from .held_out import Measures, measure
 from .negatives import inverse_document_frequency, lexical_vectors, nearest_passages
 from .objective import Losses, LossWeights, step_loss
+from .packing import packed_states
 from .schedule import Schedule
 from .squad_data import TrainingPassage
 from .world import World
@@ -46,6 +50,9 @@ class TrainingSettings:
     average: float = 0.998
     seed: int = 45
     titles: float = 0.75  # share of turns that read the title
+    paths: float = 0.0  # share of these that read it as a heading path
+    dropout: float = 0.0
+    freeze_layers: int = 0
     evaluate_every: int = 500
     checkpoint_every: int = 200
     patience: int = 0  # evaluations without a better one before stopping early; 0 = never
@@ -81,8 +88,9 @@ class Training:
         settings: TrainingSettings,
         checkpoint: Path | None = None,
         world: World | None = None,
+        paths: HeadingPaths | None = None,
     ) -> None:
-        self.world = world or World()
+        self.world, self.paths = world or World(), paths
         self.network, self.passages, self.held_out, self.special = network, passages, held_out, special
         self.settings, self.checkpoint = settings, checkpoint
         self.device = next(network.parameters()).device
@@ -96,7 +104,12 @@ class Training:
         self.best: Measures | None = None
         self.stale = 0
         self.history: list[dict[str, Any]] = []
-        freeze_word_embeddings(network)
+        freeze(network, settings.freeze_layers)
+        self.masks = Masks()
+        install_dropout(network.body, settings.dropout, self.masks)
+        self.dropout = Dropout(settings.dropout, self.masks)
+        if settings.mixed_precision and self.device.type == "cpu":
+            network.body.set_attn_implementation("eager")  # the fused one is slow at going backwards in bf16
         self.optimiser = make_optimiser(network, settings)
         self.average = WeightAverage(network, settings.average)
 
@@ -139,7 +152,14 @@ class Training:
         """The steps of the current epoch."""
         neighbours = nearest_passages(self.mined.astype(np.float32), self.owner)
         return plan_epoch(
-            self.passages, neighbours, self.settings.batch, self.settings.seed, self.epoch, self.settings.titles
+            self.passages,
+            neighbours,
+            self.settings.batch,
+            self.settings.seed,
+            self.epoch,
+            self.settings.titles,
+            self.paths,
+            self.settings.paths,
         )
 
     def next_epoch(self) -> None:
@@ -163,9 +183,9 @@ class Training:
         examples = tokens = 0
         for number, step in self.world.share(steps):
             batch = make_batch(self.passages, self.first_question, step, self.special).to(self.device)
-            with self.precision():
-                seed = self.settings.seed + self.step * len(steps) + number
-                losses, vectors = step_loss(self.network, batch, self.settings.losses, self.idf, seed)
+            seed = self.settings.seed + self.step * len(steps) + number
+            self.masks.reseed(self.settings.seed, self.step * len(steps) + number)
+            losses, vectors = step_loss(self.network, batch, self.settings.losses, self.idf, seed, self.states)
             (losses.total / len(steps)).backward()
             self.remember(batch.question_numbers, vectors)
             examples += len(batch.owner)
@@ -177,11 +197,11 @@ class Training:
         self.average.update(self.network, self.step)
         return losses, examples, tokens
 
-    def precision(self) -> Any:
-        """bf16 where it was asked for and the device has it."""
-        if self.settings.mixed_precision and self.device.type == "cuda":
-            return torch.autocast("cuda", torch.bfloat16)
-        return nullcontext()
+    def states(self, network: SparcNetwork, *groups: tuple[Tensor, Tensor]) -> list[Tensor]:
+        """Token states: the body in bf16 where that was asked for, the rest in fp32; dropout before the heads."""
+        with autocast("bf16" if self.settings.mixed_precision else "fp32", self.device.type):
+            found = packed_states(network, *groups)
+        return [self.dropout(states.float()) for states in found]
 
     def remember(self, numbers: NDArray[np.int64], vectors: Tensor) -> None:
         """Keep question vectors for the mining of the next epoch."""
@@ -249,7 +269,7 @@ class Training:
                 "resume with the same data files and held-out articles",
             )
         before, now = state["settings"], asdict(self.settings)
-        changed = [name for name in ("batch", "accumulate", "seed") if before[name] != now[name]]
+        changed = [name for name in ("batch", "accumulate", "seed", "freeze_layers") if before[name] != now[name]]
         if changed:
             raise UsageError(
                 f"{changed[0]} was {before[changed[0]]} before, and is {now[changed[0]]} now",
@@ -263,11 +283,6 @@ class Training:
             self.memory = tensors["questions"]["memory"].numpy()
         self.step, self.epoch, self.step_in_epoch = state["step"], state["epoch"], state["step_in_epoch"]
         self.best, self.stale, self.history = state["best"], state["stale"], state["history"]
-
-
-def freeze_word_embeddings(network: SparcNetwork) -> None:
-    """The paper does not fine-tune word embeddings; they are a third of a small model."""
-    network.body.get_input_embeddings().weight.requires_grad_(False)
 
 
 def make_optimiser(network: SparcNetwork, settings: TrainingSettings) -> torch.optim.AdamW:

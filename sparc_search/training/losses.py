@@ -146,6 +146,41 @@ def phrase_loss(logits: Logits, legal: Legal, gold: Gold) -> Tensor:
     return span_loss(logits, legal, gold) + 0.5 * (start + end)
 
 
+def teacher_loss(words: Tensor, legal: Legal, owner: Tensor, places: Tensor, shares: Tensor) -> Tensor:
+    """KL divergence from a teacher's starts (or ends) to the model's, inside the question's own passage.
+
+    `places` and `shares` (Q, K) are the teacher's likeliest, taken as the whole; a question without any counts nothing.
+    """
+    own = words[torch.arange(len(owner)), owner].masked_fill(~legal.words[owner], NEVER)  # (Q, T)
+    total = shares.sum(1, keepdim=True)
+    wanted = shares / total.clamp(min=1e-9)
+    found = functional.log_softmax(own, 1).gather(1, places)
+    divergence = (torch.special.xlogy(wanted, wanted) - wanted * found).sum(1)
+    return divergence.sum() / (total > 0).sum().clamp(min=1)
+
+
+def gold_scores(logits: Logits, gold: Gold) -> Tensor:
+    """The score of each question's gold phrase: (Q,). A phrase longer than L lacks its span part."""
+    rows, longest = torch.arange(len(gold.passage)), logits.span.shape[2]
+    length = gold.end - gold.start
+    span = logits.span[gold.passage, gold.start, length.clamp(max=longest - 1)] * (length < longest)
+    words = logits.start[rows, gold.passage, gold.start] + logits.end[rows, gold.passage, gold.end]
+    return words + span + logits.passage[rows, gold.passage]
+
+
+def trap_loss(logits: Logits, legal: Legal, owner: Tensor, right: Tensor, margin: float = 2.0) -> Tensor:
+    """No phrase of its passage may win a question that has no answer there: the best stays below right answers.
+
+    `right` is what right answers of the batch score. Confidence is made of scores, so this teaches it to doubt.
+    """
+    rows, longest = torch.arange(len(owner)), logits.span.shape[2]
+    ends = functional.pad(logits.end[rows, owner], (0, longest - 1)).unfold(1, longest, 1)  # (U, T, L)
+    scores = logits.start[rows, owner][..., None] + ends + logits.span[owner]
+    scores = scores.masked_fill(~legal.spans[owner], NEVER)
+    best = scores.flatten(1).amax(1) + logits.passage[rows, owner]
+    return functional.softplus(best - right.detach().mean() + margin).mean()
+
+
 def passage_loss(scores: Tensor, allowed: Tensor, owner: Tensor) -> Tensor:
     """Cross entropy of the right passage among those of the batch, for a passage-level score (Q, P)."""
     return functional.cross_entropy(scores.masked_fill(~allowed, NEVER), owner)

@@ -75,6 +75,8 @@ def packed_states(network: SparcNetwork, *groups: tuple[Tensor, Tensor]) -> list
     shape = (packing.rows, packing.width)
     text_of = text_of.view(shape)
     together = text_of[:, None, :, None] == text_of[:, None, None, :]  # (rows, 1, width, width)
+    if network.body.config._attn_implementation == "eager":  # adds its mask
+        together = torch.zeros(together.shape, device=device).masked_fill(~together, torch.finfo(torch.float32).min)
     states = network.body(
         input_ids=ids.view(shape), attention_mask=together, position_ids=positions.view(shape)
     ).last_hidden_state.flatten(0, 1)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..squad import SquadFile
 
-PARTS = ("full", "dense", "passage", "bound", "filter")
+PARTS = ("full", "dense", "passage", "bound", "filter", "teacher", "traps")
 
 
 def versions() -> dict[str, str]:
@@ -47,7 +47,9 @@ def draw(target: Path, history: Sequence[dict[str, Any]]) -> bool:
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     for part in PARTS:
-        left.plot([row["step"] for row in history], smoothed([row[part] for row in history]), label=part, linewidth=1)
+        if any(row.get(part) for row in history):
+            values = smoothed([row.get(part, 0.0) for row in history])
+            left.plot([row["step"] for row in history], values, label=part, linewidth=1)
     left.set(xlabel="step", ylabel="loss (running mean)", yscale="log")
     left.legend()
     measured = [row for row in history if "held_out" in row]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError
 from ..model.tokenizer import Pieces, WordPieces
-from ..squad import SquadFile, SquadQuestion, readable
+from ..squad import SquadFile, SquadParagraph, SquadQuestion, readable
+from .teacher import Taught, Teacher
 
 
 @dataclass(slots=True)
@@ -28,6 +29,7 @@ class TrainingQuestion:
     ids: NDArray[np.int32]
     start: int
     end: int
+    taught: Taught | None = None
 
 
 @dataclass(slots=True)
@@ -39,12 +41,21 @@ class TrainingPassage:
     weight: float
     questions: list[TrainingQuestion] = field(default_factory=list)
     title: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # word pieces; empty if unknown
+    traps: list[NDArray[np.int32]] = field(default_factory=list)  # questions that look answerable here and are not
 
 
 def passages_of(
-    files: Sequence[SquadFile], pieces: WordPieces, window: int, question_window: int, title_window: int = 0
+    files: Sequence[SquadFile],
+    pieces: WordPieces,
+    window: int,
+    question_window: int,
+    title_window: int = 0,
+    teacher: Teacher | None = None,
 ) -> list[TrainingPassage]:
-    """All passages that have at least one question with a usable answer. No title window: titles are not read."""
+    """All passages that have at least one question with a usable answer. No title window: titles are not read.
+
+    Questions without an answer (SQuAD v2's `is_impossible`) become traps of a passage that has others.
+    """
     passages: dict[str, list[TrainingPassage]] = {}  # context -> its windows
     offsets: dict[str, NDArray[np.int32]] = {}
     for file in files:
@@ -58,7 +69,9 @@ def passages_of(
             for passage in passages[context]:
                 if not len(passage.title) and article in titles:  # another file may know what this one does not
                     passage.title = titles[article]
-            add_questions(passages[context], offsets[context], paragraph.questions, pieces, window - 2, question_window)
+            found = answered(offsets[context], paragraph, pieces, question_window, teacher)
+            add_questions(passages[context], found, window - 2)
+            add_traps(passages[context], paragraph.questions, pieces, question_window)
     found = [passage for cut in passages.values() for passage in cut if passage.questions]
     if not found:
         raise UsageError("no question with an answer was found in the training data")
@@ -77,28 +90,40 @@ def windows(pieces: Pieces, size: int) -> list[NDArray[np.int32]]:
     return [pieces.ids[at : at + size] for at in range(0, max(len(pieces.ids), 1), size)]
 
 
-def add_questions(
-    cut: list[TrainingPassage],
+def answered(
     offsets: NDArray[np.int32],
-    questions: Iterable[SquadQuestion],
+    paragraph: SquadParagraph,
     pieces: WordPieces,
-    size: int,
     question_window: int,
-) -> None:
-    """Put each answerable question on the window that holds its answer."""
-    answerable = [question for question in questions if question.answers and question.start >= 0]
-    encoded = pieces([question.text for question in answerable])
-    for question, question_pieces in zip(answerable, encoded, strict=True):
+    teacher: Teacher | None = None,
+) -> Iterator[TrainingQuestion]:
+    """The questions of a paragraph with their answer's word pieces in it."""
+    answerable = [question for question in paragraph.questions if question.answers and question.start >= 0]
+    for question, encoded in zip(answerable, pieces([question.text for question in answerable]), strict=True):
         span = token_span(offsets, question.start, question.start + len(question.answers[0]))
-        if span is None or not len(question_pieces.ids):
-            continue
-        start, end = span
-        passage = cut[start // size]
-        if start // size == end // size:
-            shift = start // size * size
-            passage.questions.append(
-                TrainingQuestion(question.id, question_pieces.ids[: question_window - 2], start - shift, end - shift)
-            )
+        if span is not None and len(encoded.ids):
+            taught = teacher(question.text, paragraph.text) if teacher else None
+            yield TrainingQuestion(question.id, encoded.ids[: question_window - 2], *span, taught)
+
+
+def add_questions(cut: list[TrainingPassage], questions: Iterable[TrainingQuestion], size: int) -> None:
+    """Put each question on the window that holds its answer."""
+    for question in questions:
+        number = question.start // size
+        if number == question.end // size:
+            shift = number * size
+            question.start, question.end = question.start - shift, question.end - shift
+            if question.taught:
+                question.taught = question.taught.inside(shift, len(cut[number].ids))
+            cut[number].questions.append(question)
+
+
+def add_traps(
+    cut: list[TrainingPassage], questions: Iterable[SquadQuestion], pieces: WordPieces, question_window: int
+) -> None:
+    """Questions without an answer, on the first window: they have no answer on any."""
+    encoded = pieces([question.text for question in questions if question.impossible])
+    cut[0].traps += [question.ids[: question_window - 2] for question in encoded if len(question.ids)]
 
 
 def token_span(offsets: NDArray[np.int32], start: int, end: int) -> tuple[int, int] | None:

@@ -13,6 +13,7 @@ from tiny_model import BODY, tiny_network, tiny_pieces
 
 from sparc_search.cli.main import run
 from sparc_search.encoder import Encoder
+from sparc_search.servers.ports import free_port
 
 Out = pytest.CaptureFixture[str]
 
@@ -161,6 +162,19 @@ def test_cost_grows_and_goes_on(folder: Path, capsys: Out) -> None:
     assert run([*call, "--strategy", "sparse"]) == 2
     assert "has grown beyond" in capsys.readouterr().err
     assert run([*call[:-4], "--sizes", "9,3"]) == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["baseline", "dev.json"],
+        ["cost", "--squad", "dev.json", "--corpus", "dev.json", "--sizes", "2", "--questions", "2"],
+    ],
+)
+def test_a_server_is_the_one_that_was_named(folder: Path, capsys: Out, command: list[str]) -> None:
+    nobody = f"http://127.0.0.1:{free_port()}"
+    assert run(["evaluate", *command, "--engine", "opensearch", "--url", nobody]) == 1
+    assert nobody in capsys.readouterr().err
 
 
 def test_tables_with_one_model(folder: Path, capsys: Out) -> None:

@@ -293,7 +293,7 @@ def test_the_onnx_file_is_the_network(trained: Trained, tmp_path: Path) -> None:
     reader = open_cross_encoder(folder, threads=1)
     ids = np.array([[2, 20, 21, 3, 22, 23, 24, 3], [2, 20, 3, 25, 3, 0, 0, 0]], np.int64)
     mask = (ids > 0).astype(np.int64)
-    wanted, found = run_torch(network)(ids, mask), reader._network(ids, mask)
+    wanted, found = run_torch(network)(ids, mask), reader.network(ids, mask)
     assert np.abs(wanted - found)[mask > 0].max() < 1e-4
     rows = [row for some in read_closed(reader, as_paragraphs(asked)) for row in some]
     assert sum(row.exact_match for row in rows) / len(rows) > 0.5

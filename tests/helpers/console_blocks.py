@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-_BLOCK = re.compile(
-    r"^(?:[^\n]*`(?P<file>[\w./-]+)`:\n\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
-)
+_NAME = r"(?:[^\n]*`(?P<file>[\w./-]+)`:\n\n)?"
+_BLOCK = re.compile(rf"^{_NAME}```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 _MARK = "@@@ exit code"
 _ROUNDED = re.compile(r"\d+\.\d+|\d+(?=%)")
 _LOOSE = re.compile(rf"(?P<any>…)|(?P<number>{_ROUNDED.pattern})|(?P<bar>[█-▏]+)|(?P<gap>  +)")

@@ -82,9 +82,9 @@ class Store:
         """Whether dense search works, by the engine itself or by what is derived from it."""
         return self.supports(View.dense_search) or self.supports(View.vector_changes)
 
-    def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> Sequence[Hit]:
+    def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> list[Hit]:
         with self.engine.view() as view:
-            return view.sparse_search([query], k, where)[0].hits
+            return list(view.sparse_search([query], k, where)[0].hits)
 
     def dense_search(self, vectors: NDArray[np.float32], k: int, where: Mapping[str, str]) -> list[Sequence[Hit]]:
         with self.engine.view() as view:
@@ -142,10 +142,14 @@ class Engine:
         """The same for a process."""
         return {f"SPARC_SEARCH_{key.upper()}": str(value) for key, value in self._values(name).items()}
 
+    def index_name(self, name: str = "index") -> str:
+        """What an index is called on the server."""
+        return f"{self.prefix}-{name}"
+
     def _values(self, name: str) -> dict[str, Any]:
         own: dict[str, Any] = {"index": self.folder / name}
         if self.url:
-            own |= {"engine": "opensearch", "url": self.url, "index_name": f"{self.prefix}-{name}"}
+            own |= {"engine": "opensearch", "url": self.url, "index_name": self.index_name(name)}
         else:
             own |= {"engine": self.name, **ENGINES.get(self.name, {})}
         return own

@@ -18,8 +18,7 @@ TIMEOUT: Final = 60.0
 """Seconds that one request may take."""
 
 CONNECTIONS: Final = 8
-_WITH_PREFERENCE: Final = ("/_search", "/_mget")
-_READING: Final = (*_WITH_PREFERENCE, "/_msearch")
+_READING: Final = ("/_search", "/_msearch", "/_mget")
 """Ends of paths to which a POST only reads."""
 
 _LOGGERS: Final = ("opensearch", "opensearchpy.trace", "urllib3")
@@ -83,14 +82,13 @@ class Server:
         """One request, tried once, on whichever node can be reached; the first answer, if it only reads."""
 
         def ask(client: Any) -> Ask:
-            return lambda more: self._send(client, method, path, body, {**(params or {}), **more})
+            return lambda near: self._send(client, method, path, *_addressed(path, body, params or {}, near=near))
 
         asks = [ask(client) for client in self._clients]
         if len(asks) == 1:
-            return asks[0]({})
-        if method != "GET" and not path.endswith(_READING):
-            return self._nodes.one_after_the_other(asks)
-        return self._nodes.first_to_answer(asks, near=path.endswith(_WITH_PREFERENCE) or "/_doc/" in path)
+            return asks[0](False)
+        reads = method == "GET" or path.endswith(_READING)
+        return self._nodes.first_to_answer(asks) if reads else self._nodes.one_after_the_other(asks)
 
     def _send(self, client: Any, method: str, path: str, body: Any, params: dict[str, object]) -> Any:
         from opensearchpy import exceptions
@@ -120,6 +118,17 @@ class Server:
         """Let go of connections."""
         for client in self._clients:
             client.close()
+
+
+def _addressed(path: str, body: Any, params: Mapping[str, object], *, near: bool) -> tuple[Any, dict[str, object]]:
+    """Body and parameters; with `near`, for a copy on the node that is asked, where a request can say so."""
+    if near and path.endswith("/_msearch"):  # it says so for each search, in the line above it
+        lines = str(body).split("\n")
+        lines[:-1:2] = [f'{{"preference":"_local",{line[1:]}' for line in lines[:-1:2]]
+        return "\n".join(lines), dict(params)
+    if near and (path.endswith(_READING) or "/_doc/" in path):
+        return body, {**params, "preference": "_local"}
+    return body, dict(params)
 
 
 def _connect(access: Access, url: str) -> Any:

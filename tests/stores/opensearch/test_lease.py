@@ -35,7 +35,7 @@ def server(opensearch: Engine) -> Iterator[Server]:
 
 @pytest.fixture
 def control(opensearch: Engine) -> str:
-    return opensearch.settings().index_name + "-control"
+    return opensearch.index_name() + "-control"
 
 
 def holder(server: Server, control: str) -> Holder:
@@ -106,7 +106,7 @@ def test_it_is_renewed(server: Server, control: str) -> None:
 def test_whoever_lost_it_writes_no_more(opensearch: Engine, toy_encoder: Encoder) -> None:
     store: Any = opensearch.open()
     store.add(encode_all(DOCUMENTS[:1], toy_encoder))
-    control = opensearch.settings().index_name + "-control"
+    control = opensearch.index_name() + "-control"
     now = time.time()
     put(store.server, control, Holder("thief", "elsewhere", 1, now, now + 1000))
     deadline = time.time() + 60

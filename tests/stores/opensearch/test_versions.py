@@ -30,7 +30,7 @@ def near(store: Any) -> set[str]:
 
 
 def test_one_alias_moves_and_the_version_before_is_kept(opensearch: Engine, store: Any, toy_encoder: Encoder) -> None:
-    name = opensearch.settings().index_name
+    name = opensearch.index_name()
     first = store.describe()["version"]
     store.close()
     with opensearch.open(writable=False) as reader:
@@ -127,7 +127,7 @@ def test_another_format_is_made_anew(opensearch: Engine, store: Any, toy_encoder
 
 
 def test_an_index_of_somebody_else_is_left_alone(opensearch: Engine) -> None:
-    name = opensearch.settings().index_name
+    name = opensearch.index_name()
     opensearch.request("PUT", f"/{name}", {})
     for writable in (False, True):
         with pytest.raises((IndexMismatch, IndexNotFound)):
@@ -136,7 +136,7 @@ def test_an_index_of_somebody_else_is_left_alone(opensearch: Engine) -> None:
 
 
 def test_an_alias_of_several(opensearch: Engine, store: Any) -> None:
-    name = opensearch.settings().index_name
+    name = opensearch.index_name()
     opensearch.request("PUT", f"/{name}-stray", {"aliases": {name: {}}})
     store.close()
     with pytest.raises(IndexDamaged, match="several"):
