@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from ..model.files import CARD
 from ..model.onnx_graph import GraphBuilder, bert_body, linear
 from ..model.onnx_precision import PRECISIONS
 from ..training.arithmetic import autocast
+from .reading import Network
 
 
 class CrossEncoderNetwork(nn.Module):
@@ -77,10 +77,8 @@ def export(network: CrossEncoderNetwork, config: dict[str, Any], target: Path, p
     save(model, target)
 
 
-def run_torch(
-    network: CrossEncoderNetwork, arithmetic: str = "fp32"
-) -> Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]:
-    """The network as `reading.Network`, without a file."""
+def run_torch(network: CrossEncoderNetwork, arithmetic: str = "fp32") -> Network:
+    """The network without a file."""
 
     def run(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
         with torch.inference_mode(), autocast(arithmetic, "cpu"):
