@@ -11,7 +11,7 @@ from starlette.datastructures import QueryParams
 from sparc_search.records import FIELDS, SIDES, STRATEGIES, Side, Strategy
 from sparc_search.stored import Listing
 
-from .limits import Limits
+from .limits import WebLimits
 from .parameters import (
     Pairs,
     Parameters,
@@ -36,7 +36,7 @@ _ALL: Final = Listing()
 class ApiParameters:
     """Every parameter of a server of these limits, whose model weighs n-grams of these sizes."""
 
-    def __init__(self, limits: Limits, ngrams: Sequence[int]) -> None:
+    def __init__(self, limits: WebLimits, ngrams: Sequence[int]) -> None:
         self.limits = limits
         self.q = question("q", limits)
         self.k = integer("k", 1, limits.answers, "How many.")
