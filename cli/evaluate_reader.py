@@ -58,7 +58,14 @@ _READ = 10
     "--checkpoint", type=click.Path(path_type=Path), help="Folder of the checkpoint.  [default: OUT/checkpoint]"
 )
 @click.option(
-    "--batch", default=3072, show_default=True, type=click.IntRange(8), help="Word pieces in a step, padding included."
+    "--batch", default=0, type=click.IntRange(0), help="Most questions in a step; 0: what --batch-tokens holds."
+)
+@click.option(
+    "--batch-tokens",
+    default=3072,
+    show_default=True,
+    type=click.IntRange(8),
+    help="Word pieces in a step, padding included.",
 )
 @click.option("--rate", default=6e-5, show_default=True, help="Learning rate of the body.")
 @click.option("--warm-up", default=100, show_default=True, help="Steps of rising rate.")
@@ -184,11 +191,11 @@ def settings_of(options: dict[str, Any], examples: list[Example]) -> CrossEncode
 
     if options["steps"] and options["epochs"]:
         raise UsageError("--steps and --epochs exclude each other")
-    per_epoch = len(plan_epoch(examples, options["batch"], options["seed"], 0))
-    names = "rate warm_up cool_down average dropout evaluate_every checkpoint_every seed"
+    per_epoch = len(plan_epoch(examples, options["batch_tokens"], options["seed"], 0, options["batch"]))
+    names = "batch rate warm_up cool_down average dropout evaluate_every checkpoint_every seed"
     return CrossEncoderSettings(
         steps=options["steps"] or max(1, round((options["epochs"] or 1) * per_epoch)),
-        tokens=options["batch"],
+        tokens=options["batch_tokens"],
         arithmetic=chosen_arithmetic(options["arithmetic"], "cpu"),
         **{name: options[name] for name in names.split()},
     )

@@ -191,6 +191,7 @@ def test_an_epoch_sees_examples_as_often_as_they_weigh(lengths: list[tuple[int, 
         assert int(example.weight) <= seen.count(number) <= int(example.weight) + (example.weight % 1 > 0)
     for batch in plan:
         assert len(batch) == 1 or len(batch) * max(length_of(some[number]) for number in batch) <= 64
+    assert all(len(batch) <= 2 for batch in plan_epoch(some, 64, 1, 0, 2))
 
 
 # --- training --------------------------------------------------------------------------------------------------------
