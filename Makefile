@@ -36,16 +36,19 @@ $(VENV)/.browser: $(VENV)/.made
 	  || echo "There is no Chromium here, and none could be installed"
 	@command -v chromium chromium-browser google-chrome > /dev/null && touch $@ || true
 
-.PHONY: help demo test check bench docs format clean
+.PHONY: help demo test test-fast check bench docs format clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 11
 
 demo: ## from nothing to answers: environment, sample corpus, a handful of questions
 	@SECONDS=0; $(MAKE) --no-print-directory $(VENV)/.core && DEMO_SECONDS=$$SECONDS $(RUN)/python tools/demo.py
 
 test: $(VENV)/.test $(VENV)/.browser ## the whole test suite, with all extras (PYTEST_ARGS="…" to choose)
 	$(RUN)/python tools/test.py $(PYTEST_ARGS)
+
+test-fast: $(VENV)/.dev ## the tests that need no server, torch, browser or patience: before each commit
+	$(RUN)/python tools/test.py --fast $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## ruff, format, mypy --strict, layering, docs
 	$(RUN)/ruff check .

@@ -9,34 +9,35 @@ from typing import TYPE_CHECKING
 
 from sparc_search.records import Answer, Reply
 
+from .lines import Part, colours, part, print_line
 from .terminal import sanitise, stdout, styled
 
-if TYPE_CHECKING:  # rich takes longer to import than `--help` may take
+if TYPE_CHECKING:  # rich takes longer to import than a question takes
     from rich.console import Console, RenderableType
     from rich.text import Text
 
 _SENTENCE_END = re.compile("[.!?…](?=[\"')\\]\u201d\u2019]*\\s)|\n\\s*\n")
 _SPACE = re.compile(r"\s+")
 NO_ANSWER = "No answer found: the index is empty, or nothing in it passes the filters (--where)."
+_INDENT = 4
 _WIDEST = 160
 """Characters shown before and after an answer."""
 
 
 def show_reply(reply: Reply, *, minimum: float = 0.0, explained: bool = False, asked: bool = False) -> None:
     """Print a reply: its answers by document, then what it took; with `asked`, the question above them."""
-    console = stdout()
     if asked:
-        console.print(styled(reply.question, "bold"))
+        print_line(part(reply.question, "bold"))
     if not reply.answers:
-        console.print(styled(NO_ANSWER, "yellow"))
+        print_line(part(NO_ANSWER, "yellow"))
     elif is_guess(reply, minimum):
         sure = _percent(reply.confidence)
-        console.print(styled(f"No answer that is sure enough ({sure}). The best guess:", "yellow"))
+        print_line(part(f"No answer that is sure enough ({sure}). The best guess:", "yellow"))
     for answers in _by_document(reply.answers[:1] if is_guess(reply, minimum) else reply.answers):
-        _show_document(console, answers, explained)
+        _show_document(answers, explained)
     for what in reply.degraded:
-        console.print(styled(f"Answers may be missing: {what}", "red"))
-    console.print(styled(took(reply), "dim"))
+        print_line(part(f"Answers may be missing: {what}", "red"))
+    print_line(part(took(reply), "dim"))
 
 
 def is_guess(reply: Reply, minimum: float) -> bool:
@@ -66,28 +67,22 @@ def _by_document(answers: Sequence[Answer]) -> Iterable[list[tuple[int, Answer]]
     return groups.values()
 
 
-def _show_document(console: Console, answers: Sequence[tuple[int, Answer]], explained: bool) -> None:
+def _show_document(answers: Sequence[tuple[int, Answer]], explained: bool) -> None:
     for rank, answer in answers:
-        console.print(_headline(rank, answer))
-        console.print(_indented(in_its_sentence(answer, marks=console.no_color or not console.is_terminal)))
+        sure = "" if answer.confidence is None else f", confidence {_percent(answer.confidence)}"
+        print_line(
+            part(f"{rank:>2}. ", "dim"),
+            part(_plain(answer.text), "bold green"),
+            part(f"  score {answer.score:.2f}{sure}", "dim"),
+        )
+        print_line(*in_its_sentence(answer, marks=not colours()), indent=_INDENT)
         if explained:
-            show_parts(console, answer)
-    console.print(_indented(styled(where_from(answers[0][1]), "cyan")))
-    console.print()
+            show_parts(stdout(), answer)
+    print_line(part(where_from(answers[0][1]), "cyan"), indent=_INDENT)
+    print_line()
 
 
-def _headline(rank: int, answer: Answer) -> Text:
-    from rich.text import Text
-
-    sure = "" if answer.confidence is None else f", confidence {_percent(answer.confidence)}"
-    return Text.assemble(
-        styled(f"{rank:>2}. ", "dim"),
-        styled(_plain(answer.text), "bold green"),
-        styled(f"  score {answer.score:.2f}{sure}", "dim"),
-    )
-
-
-def in_its_sentence(answer: Answer, *, marks: bool) -> Text:
+def in_its_sentence(answer: Answer, *, marks: bool) -> list[Part]:
     """The sentence around an answer, the answer highlighted; with `marks`, in square brackets."""
     text = answer.passage.text
     begin, end = _sentence(text, answer.start, answer.end)
@@ -97,9 +92,7 @@ def in_its_sentence(answer: Answer, *, marks: bool) -> Text:
     if len(after) > _WIDEST:
         after = after[:_WIDEST].rpartition(" ")[0] + " …"
     span = _plain(answer.text)
-    shown = styled(before.lstrip())
-    shown.append_text(styled(f"[{span}]" if marks else span, "bold reverse"))
-    return shown.append_text(styled(after.rstrip()))
+    return [part(before.lstrip()), part(f"[{span}]" if marks else span, "bold reverse"), part(after.rstrip())]
 
 
 def in_its_passage(answer: Answer) -> Text:
@@ -136,9 +129,9 @@ def show_parts(console: Console, answer: Answer) -> None:
     table = Table("part", "", box=None, padding=(0, 2, 0, 0))
     for heading in ("question", "passage", "score"):
         table.add_column(heading, justify="right")
-    for part in answer.parts:
-        weights = [_number(part.question_weight), _number(part.passage_weight)]
-        table.add_row(styled(part.kind), styled(part.name, "bold"), *weights, _number(part.value))
+    for summand in answer.parts:
+        weights = [_number(summand.question_weight), _number(summand.passage_weight)]
+        table.add_row(styled(summand.kind), styled(summand.name, "bold"), *weights, _number(summand.value))
     table.add_row(styled("sum", "bold"), "", "", "", styled(f"{answer.score:.3f}", "bold"))
     found = " and ".join(answer.roads)
     console.print(_indented(table))
@@ -161,4 +154,4 @@ def _plain(text: str) -> str:
 def _indented(block: RenderableType) -> RenderableType:
     from rich.padding import Padding
 
-    return Padding(block, (0, 0, 0, 4), expand=False)
+    return Padding(block, (0, 0, 0, _INDENT), expand=False)

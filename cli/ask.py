@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,26 +43,29 @@ def ask(
     path: Path | None,
     jsonl: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Answer questions from an index.
 
     QUESTION may be several words. `-` reads questions from standard input, one a line. Without a question an
-    interactive prompt begins; `:help` shows what it knows.
+    interactive prompt begins; `:help` shows what it knows. Exit code 3 if answers may be missing, because a part of the
+    index could not be searched.
     """
     from sparc_search.index import Index
 
     conditions = _conditions(where)
     questions = _questions(question, path)
-    with closing(Index.open(settings=settings)) as index:
+    with Index(settings) as index:
+        index.prepare()
         if questions is None:
             from .ask_prompt import converse
 
             converse(index, conditions, min_confidence, explain=explain)
-            return
+            return 0
         many = bool(path) or question == ("-",) or not question
         replies = _replies(index, questions, conditions, explain, many)
         a_line = jsonl or (as_json and many)
-        _print(replies, min_confidence, explained=explain, many=many, as_json=as_json, a_line=a_line)
+        whole = _print(replies, min_confidence, explained=explain, many=many, as_json=as_json, a_line=a_line)
+    return 0 if whole else 3
 
 
 def _conditions(where: Iterable[str]) -> dict[str, str]:
@@ -111,9 +113,11 @@ def _replies(
 
 def _print(
     replies: Iterable[Reply], minimum: float, *, explained: bool, many: bool, as_json: bool, a_line: bool
-) -> None:
+) -> bool:
+    """Whether the whole index was searched for all of them."""
     from .answer_text import as_plain, show_reply
 
+    whole = True
     for number, reply in enumerate(replies):
         if number == 0 and minimum and reply.answers and reply.confidence is None:
             note("this model gives no confidence, so --min-confidence does nothing")
@@ -121,3 +125,5 @@ def _print(
             result_json(as_plain(reply, minimum), indent=None if a_line else 2)
         else:
             show_reply(reply, minimum=minimum, explained=explained, asked=many)
+        whole = whole and not reply.degraded
+    return whole

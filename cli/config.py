@@ -1,13 +1,17 @@
-"""`sparc-search config`: the settings, and where each came from."""
+"""`sparc-search config`: the settings, where each came from, and which folders may set them."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from sparc_search.settings import Settings
+from sparc_search.errors import UsageError
+from sparc_search.settings import FILE_NAME, read
+from sparc_search.trust import digest
 
-from .options import json_option, settings_options
-from .terminal import print_table, result_json, styled
+from .options import common_of, json_option
+from .terminal import note, print_table, result_json, styled
 
 
 @click.group()
@@ -16,13 +20,82 @@ def config() -> None:
 
 
 @config.command()
-@settings_options()
 @json_option
-def show(settings: Settings, as_json: bool) -> None:
-    """Print every setting with its value and its source; secrets are masked."""
-    values = list(settings.values())
+@click.pass_context
+def show(context: click.Context, as_json: bool) -> None:
+    """Print every setting with its value and its source; secrets are masked.
+
+    Settings of plugins are listed after those of the core. A value that a folder's file may not set is marked as
+    refused: `sparc-search config trust` allows it.
+    """
+    common = common_of(context)
+    refused = {setting.name for setting in common.sources.refused(common.flags)}
+    rows = [
+        (value.key, value.shown, value.source + (" (refused: not trusted)" if value.key in refused else ""))
+        for value in common.sources.unguarded(common.flags).values()
+    ]
     if as_json:
-        result_json({value.key: {"value": value.shown, "source": value.source} for value in values})
+        result_json({key: {"value": value, "source": source} for key, value, source in rows})
         return
-    rows = [(styled(value.key), styled(value.shown), styled(value.source, "dim")) for value in values]
-    print_table(("setting", "value", "source"), rows)
+    print_table(
+        ("setting", "value", "source"),
+        [(styled(key), styled(value), styled(source, "dim")) for key, value, source in rows],
+    )
+
+
+@config.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+@json_option
+def trust(folder: Path, as_json: bool) -> None:
+    """Let a folder's file decide about addresses, secrets, paths and plugins.
+
+    FOLDER is the current one if none is named. Read its `sparc-search.toml` first: it says where your questions, texts
+    and passwords go, and which code runs. What it decides is printed. A file that changes must be trusted again.
+    """
+    sources = read(folder=folder)
+    if not sources.folder.digest:
+        raise UsageError(f"there is no {sources.folder.path}", "name the folder that holds the file")
+    names = {setting.name for setting in sources.asking()}
+    values = [value for value in sources.unguarded().values() if value.key in names]
+    sources.trusted().add(folder, sources.folder.digest)
+    if as_json:
+        result_json({"folder": folder.resolve(), "settings": {value.key: value.shown for value in values}})
+        return
+    note(f"Trusted: {sources.folder.path.resolve()}")
+    print_table(("setting", "value"), [(styled(value.key), styled(value.shown)) for value in values])
+
+
+@config.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+@click.pass_context
+def untrust(context: click.Context, folder: Path) -> None:
+    """Trust a folder no longer.
+
+    FOLDER is the current one if none is named.
+    """
+    trusted = common_of(context).sources.trusted()
+    if not trusted.knows(folder):
+        raise UsageError(f"{folder.resolve()} is not trusted", "`sparc-search config trusted` lists what is")
+    trusted.remove(folder)
+    note(f"No longer trusted: {folder.resolve()}")
+
+
+@config.command()
+@json_option
+@click.pass_context
+def trusted(context: click.Context, as_json: bool) -> None:
+    """List the folders that are trusted, and what has become of their files since."""
+    states = {
+        folder: _state(Path(folder), hash) for folder, hash in common_of(context).sources.trusted().folders.items()
+    }
+    if as_json:
+        result_json(states)
+        return
+    print_table(("folder", "file"), [(styled(folder), styled(state)) for folder, state in states.items()])
+
+
+def _state(folder: Path, hash: str) -> str:
+    try:
+        return "unchanged" if digest((folder / FILE_NAME).read_bytes()) == hash else "changed: trust it again"
+    except OSError:
+        return "not there"

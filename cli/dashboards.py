@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sparc_search.errors import SparcSearchError
-from sparc_search.settings import SPECS, Settings
+from sparc_search.settings import Settings
 
 from .options import json_option, settings_options
 from .terminal import note, result, result_json, stdout, styled
@@ -38,7 +38,7 @@ def export(settings: Settings, out: Path | None) -> None:
     """
     from sparc_search.inspection.dashboards import as_ndjson, saved_objects
 
-    objects = saved_objects(settings.index_name)
+    objects = saved_objects(_server(settings)["index_name"])
     text = as_ndjson(objects)
     if out is None:
         result(text.removesuffix("\n"))
@@ -66,7 +66,9 @@ def import_(settings: Settings, url: str, overwrite: bool, as_json: bool) -> int
     from sparc_search.inspection.dashboards import as_ndjson, saved_objects
     from sparc_search.inspection.dashboards_import import import_objects
 
-    done = import_objects(_access(settings, url), as_ndjson(saved_objects(settings.index_name)), overwrite=overwrite)
+    done = import_objects(
+        _access(settings, url), as_ndjson(saved_objects(_server(settings)["index_name"])), overwrite=overwrite
+    )
     if as_json:
         result_json(done)
     else:
@@ -77,7 +79,12 @@ def import_(settings: Settings, url: str, overwrite: bool, as_json: bool) -> int
 def _access(settings: Settings, url: str) -> Access:
     from sparc_search.stores.opensearch.access import access_of
 
-    return access_of({**{key: getattr(settings, key) for key in SPECS}, "url": url})
+    return access_of({**_server(settings), "url": url})
+
+
+def _server(settings: Settings) -> dict[str, Any]:
+    """The settings of the search server behind Dashboards, whichever engine answers questions."""
+    return settings.of_plugin("stores", "opensearch")
 
 
 def _show(done: Imported, url: str) -> None:

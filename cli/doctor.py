@@ -7,7 +7,6 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
@@ -146,17 +145,18 @@ def _model_files(model: str) -> Check:
 
 
 def _index(settings: Settings, fingerprint: str) -> Check:
-    from sparc_search.index import open_store
+    from sparc_search.opening import open_engine
 
     try:
-        with closing(open_store(settings, fingerprint, writable=False)) as store:
-            count = store.statistics([]).passages
+        with open_engine(settings, fingerprint) as engine:
+            count = engine.statistics().passages
     except IndexNotFound as error:
         wrong = settings.engine == "local" and settings.index.exists()  # something else is there
         return Check("index", "problem" if wrong else "note", error.message, error.remedy)
     except SparcSearchError as error:
         return Check("index", "problem", error.message, error.remedy)
-    where = settings.index if settings.engine == "local" else f"{settings.index_name} at {settings.url}"
+    of_engine = settings.of_plugin("stores", settings.engine)
+    where = "{index_name} at {url}".format(**of_engine) if "url" in of_engine else settings.index
     return Check("index", "ok", f"{where}: {count} passages, opened by {settings.engine}")
 
 

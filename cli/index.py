@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparc_search.errors import IndexFailure, UsageError
-from sparc_search.interfaces import (
-    CheckReport,
-    Compactable,
-    Described,
-    Enumerable,
-    Matching,
-    Problem,
-    Rebuildable,
-    Reversible,
-    Store,
-    Verifiable,
-)
 from sparc_search.settings import Settings
 
 from .options import json_option, settings_options
 from .terminal import note, progress, result, result_json, stdout, styled
 
-if TYPE_CHECKING:
-    from .index_documents import Moved
+if TYPE_CHECKING:  # opening an index imports numpy and more
+    from sparc_search.index import Index
+    from sparc_search.loaders.outcomes import Event, Report
+    from sparc_search.stores.verification import Verification
 
 
 @click.group()
@@ -37,17 +25,11 @@ def index() -> None:
     """Look after an index."""
 
 
-@contextmanager
-def _opened(settings: Settings, *, writable: bool) -> Iterator[Store]:
-    """The store, whichever encoder it was made with."""
-    from sparc_search.index import open_store
+def _opened(settings: Settings) -> Index:
+    """The index, whichever model made it."""
+    from sparc_search.index import Index
 
-    with closing(open_store(settings, "", writable=writable)) as store:
-        yield store
-
-
-def _cannot(settings: Settings, what: str) -> UsageError:
-    return UsageError(f"the store {settings.engine!r} cannot {what}", "use one that can (--engine)")
+    return Index.open(settings=settings)
 
 
 # --- stats -----------------------------------------------------------------------------------------------------------
@@ -58,10 +40,8 @@ def _cannot(settings: Settings, what: str) -> UsageError:
 @json_option
 def stats(settings: Settings, as_json: bool) -> None:
     """Show what an index holds and how much room it takes."""
-    with _opened(settings, writable=False) as store:
-        if not isinstance(store, Described):
-            raise _cannot(settings, "describe itself")
-        facts = store.describe()
+    with _opened(settings) as opened:
+        facts = opened.stats()
     if as_json:
         result_json(facts)
         return
@@ -88,7 +68,11 @@ def _shown(value: object) -> str:
 
 @index.command()
 @settings_options("index", "engine", "encoder", "model", "threads")
-@click.option("--repair", is_flag=True, help="Make damaged derived files again from the database.")
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Make again what is damaged: derived files from the database, passages from the stored texts.",
+)
 @click.option(
     "--sample",
     type=click.IntRange(0),
@@ -104,49 +88,30 @@ def verify(settings: Settings, repair: bool, sample: int, as_json: bool) -> int:
     int8 grid, and one in fifty of the kept positions may be another. Exit code 1 if anything is wrong, and with
     --repair if anything still is.
     """
-    with _opened(settings, writable=repair) as store:
-        if not isinstance(store, Verifiable):
-            raise _cannot(settings, "check itself")
-        report = store.verify()
-        repaired = store.repair(report) if repair else []
-        left = store.verify() if repaired else report
-        problems = (*left.problems, *(() if left.problems else _sample(store, sample, settings)))
-    _show_report(left, problems, repaired, as_json)
-    return 1 if problems else 0
+    with _opened(settings) as opened:
+        verification = opened.verify(repair=repair, sample=sample)
+    if verification.not_sampled:
+        note(f"no sample was encoded: {verification.not_sampled}")
+    _show_verification(verification, as_json)
+    return 0 if verification.ok else 1
 
 
-def _sample(store: Store, count: int, settings: Settings) -> list[Problem]:
-    """Passages, evenly spread, that the model does not encode as they are stored."""
-    if not count or not isinstance(store, Matching):
-        return []
-    from sparc_search.index import open_encoder
-    from sparc_search.stores.sample import compare
-
-    encoder = open_encoder(settings)
-    made_with = getattr(store, "encoder", encoder.fingerprint)
-    if made_with != encoder.fingerprint:
-        note(f"no sample was encoded: the index was made with the model {made_with}, this is {encoder.fingerprint}")
-        return []
-    ids = sorted(store.matching({}))
-    chosen = sorted({ids[number * len(ids) // count] for number in range(count)} if ids else [])
-    return compare(store.fetch(chosen), encoder)
-
-
-def _show_report(report: CheckReport, problems: Iterable[Problem], repaired: list[str], as_json: bool) -> None:
-    found = list(problems)
+def _show_verification(found: Verification, as_json: bool) -> None:
     if as_json:
-        listed = [{"where": p.where, "what": p.what, "repairable": bool(p.derived)} for p in found]
-        result_json({"ok": not found, **report.counts, "problems": listed, "repaired": repaired})
+        listed = [
+            {"where": p.where, "what": p.what, "repairable": bool(p.derived or p.document)} for p in found.problems
+        ]
+        result_json({"ok": found.ok, **found.counts, "problems": listed, "repaired": found.repaired})
         return
     console = stdout()
-    for name in repaired:
-        console.print(styled(f"made again: segment {name}", "yellow"))
-    for problem in found:
+    for name in found.repaired:
+        console.print(styled(f"made again: segment {name}" if name.isdigit() else f"made again: {name}", "yellow"))
+    for problem in found.problems:
         console.print(styled(f"{problem.where}: {problem.what}", "red"))
-    if any(problem.derived for problem in found):
-        note("`sparc-search index verify --repair` makes the damaged files again")
-    if not found:
-        counts = ", ".join(f"{count:,} {name}" for name, count in report.counts.items())
+    if any(problem.derived or problem.document for problem in found.problems):
+        note("`sparc-search index verify --repair` makes again what is damaged")
+    if found.ok:
+        counts = ", ".join(f"{count:,} {name}" for name, count in found.counts.items())
         console.print(styled(f"all is well: {counts}", "green"))
 
 
@@ -158,21 +123,12 @@ def _show_report(report: CheckReport, problems: Iterable[Problem], repaired: lis
 @json_option
 def compact(settings: Settings, as_json: bool) -> None:
     """Put the pieces of an index together and give back the room of what was deleted."""
-    with _opened(settings, writable=True) as store:
-        if not isinstance(store, Compactable):
-            raise _cannot(settings, "be compacted")
-        before = _size(store)
-        store.compact()
-        after = _size(store)
+    with _opened(settings) as opened:
+        before, after = opened.compact()
     if as_json:
         result_json({"bytes before": before, "bytes after": after})
     else:
         result(f"{before:,} bytes before, {after:,} after")
-
-
-def _size(store: object) -> int:
-    size = getattr(store, "size_in_bytes", None)
-    return int(size()) if size else 0
 
 
 @index.command()
@@ -186,12 +142,8 @@ def delete(settings: Settings, document: tuple[str, ...], purge: bool, as_json: 
     Exit code 1 if none of them was there.
     """
     ids = [line.rstrip("\r\n") for line in sys.stdin] if document == ("-",) else list(document)
-    with _opened(settings, writable=True) as store:
-        count = store.delete(ids)
-        if purge:
-            if not isinstance(store, Compactable):
-                raise _cannot(settings, "be purged")
-            store.compact()
+    with _opened(settings) as opened:
+        count = opened.delete(ids, purge=purge)
     if as_json:
         result_json({"deleted": count, "not there": len(set(ids)) - count, "purged": purge})
     else:
@@ -199,7 +151,7 @@ def delete(settings: Settings, document: tuple[str, ...], purge: bool, as_json: 
     return 0 if count or not ids else 1
 
 
-# --- export, import, reencode ----------------------------------------------------------------------------------------
+# --- export, import, reencode, upgrade -------------------------------------------------------------------------------
 
 
 @index.command("export")
@@ -208,77 +160,56 @@ def delete(settings: Settings, document: tuple[str, ...], purge: bool, as_json: 
 @click.option("--encoded", is_flag=True, help="With phrase blocks, so that `index import` encodes nothing again.")
 def export(settings: Settings, output: Path | None, encoded: bool) -> None:
     """Write all documents as JSON lines: text, passages, and the weight of every n-gram and term."""
-    from sparc_search.stores.exchange import Header, export_lines
-
-    with _opened(settings, writable=False) as store:
-        if not isinstance(store, Enumerable):
-            raise _cannot(settings, "list its documents")
-        lines = export_lines(store.documents(), Header(store.encoder, encoded))
-        if output is None or str(output) == "-":
-            for line in lines:
-                sys.stdout.write(line + "\n")
-        else:
-            from .index_documents import write_lines
-
-            write_lines(output, lines)
+    with _opened(settings) as opened:
+        opened.export(sys.stdout if output is None or str(output) == "-" else output, encoded=encoded)
 
 
 @index.command("import")
 @click.argument("file", type=click.Path(path_type=str, allow_dash=True))
 @settings_options("index", "engine", "encoder", "model", "threads")
 @json_option
-def import_(settings: Settings, file: str, as_json: bool) -> None:
+def import_(settings: Settings, file: str, as_json: bool) -> int:
     """Add the documents of an export to an index; `-` reads standard input.
 
     An export with phrase blocks is taken over as it is, and makes an index for the model it was encoded with. Any
     other is encoded with the model of this run. Documents that are there already and have not changed are left alone.
     """
-    from sparc_search.index import store_opener
-    from sparc_search.stores.exchange import read_header, read_line
+    from sparc_search.index import Index
 
-    from .index_documents import encode_and_move, lines_from, move_encoded
-
-    opener = store_opener(settings)
-    with closing(lines_from(file)) as lines:
-        header = read_header(next(lines, ""))
-        documents = (read_line(line, header, number) for number, line in enumerate(lines, 2) if line.strip())
-        if header.encoded:
-            with closing(opener(settings.index, header.encoder, writable=True)) as store:
-                moved = _followed("importing", move_encoded(documents, store))
-        else:
-            from sparc_search.index import open_encoder
-
-            encoder = open_encoder(settings)
-            with closing(opener(settings.index, encoder.fingerprint, writable=True)) as store:
-                moved = _followed("encoding", encode_and_move((one.document for one in documents), encoder, store))
-    _show_moved(moved, as_json)
+    with Index(settings) as opened, _Count("importing") as count:
+        report = opened.import_(sys.stdin if file == "-" else file, on_event=count)
+    return _show_report(report, as_json)
 
 
 @index.command()
 @settings_options("index", "engine", "encoder", "model", "threads")
 @json_option
-def reencode(settings: Settings, as_json: bool) -> None:
+def reencode(settings: Settings, as_json: bool) -> int:
     """Encode all documents of an index with another model.
 
     The stored text is cut and encoded anew beside the old index, which serves until the new one takes its place, in
     one step. If it is stopped, the same command goes on where it was.
     """
-    from sparc_search.index import open_encoder
+    with _opened(settings) as opened, _Count("encoding") as count:
+        report = opened.reencode(on_event=count)
+    return _show_report(report, as_json)
 
-    from .index_documents import encode_and_move
 
-    encoder = open_encoder(settings)
-    with _opened(settings, writable=True) as store:
-        if not isinstance(store, Rebuildable):
-            raise _cannot(settings, "be encoded anew")
-        if not isinstance(store, Enumerable):
-            raise _cannot(settings, "list its documents")
-        if store.encoder == encoder.fingerprint:
-            raise IndexFailure(f"the index at {settings.index} is of this model already", "name another with --model")
-        with store.rebuilding(encoder.fingerprint) as new:
-            documents = (one.document for one in store.documents())
-            moved = _followed("encoding", encode_and_move(documents, encoder, new))
-    _show_moved(moved, as_json)
+@index.command()
+@settings_options("index", "engine", "encoder", "model", "threads")
+@json_option
+def upgrade(settings: Settings, as_json: bool) -> int:
+    """Bring an index of an older version, or of another model, up to date.
+
+    Its stored texts are cut and encoded anew beside it, offline; it serves until the new index takes its place, in one
+    step. If it is stopped, the same command goes on where it was. If there is nothing to do it says so.
+    """
+    with _opened(settings) as opened, _Count("encoding") as count:
+        report = opened.upgrade(on_event=count)
+    if report is None and not as_json:
+        result(f"nothing to do: the index at {settings.index} is of this format and model")
+        return 0
+    return _show_report(report, as_json)
 
 
 @index.command()
@@ -289,29 +220,49 @@ def rollback(settings: Settings, as_json: bool) -> None:
 
     Doing it twice leads back to where it began. Only an engine that keeps the version before can do this.
     """
-    with _opened(settings, writable=True) as store:
-        if not isinstance(store, Reversible):
-            raise _cannot(settings, "go back to a version before")
-        version = store.rollback()
+    with _opened(settings) as opened:
+        version = opened.rollback()
     if as_json:
         result_json({"version": version})
     else:
         result(f"serving {version}")
 
 
-def _followed(name: str, steps: Iterator[Moved]) -> Moved | None:
-    """Run to the end, with a count on the terminal."""
-    moved = None
-    with progress() as bar:
-        task = bar.add_task(name, total=None)
-        for moved in steps:
-            bar.update(task, completed=moved.documents + moved.unchanged)
-    return moved
+class _Count:
+    """A count of documents on the terminal."""
+
+    def __init__(self, name: str) -> None:
+        self._bar = progress()
+        self._task = self._bar.add_task(name, total=None)
+
+    def __call__(self, event: Event) -> None:
+        from sparc_search.loaders.outcomes import Progress
+
+        if isinstance(event, Progress):
+            self._bar.update(self._task, completed=event.read)
+
+    def __enter__(self) -> _Count:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
 
 
-def _show_moved(moved: Moved | None, as_json: bool) -> None:
-    documents, passages, unchanged = (moved.documents, moved.passages, moved.unchanged) if moved else (0, 0, 0)
+def _show_report(report: Report | None, as_json: bool) -> int:
+    """Print what became of documents; the exit code."""
+    from sparc_search.loaders.outcomes import Report
+
+    from .ingest import show_reject
+
+    report = report or Report()
+    for outcome in report.rejects:
+        show_reject(outcome)
+    rejected = {"rejected": report.rejected} if report.rejected else {}
     if as_json:
-        result_json({"documents": documents, "passages": passages, "unchanged": unchanged})
+        counts = {"documents": report.indexed, "passages": report.passages, "unchanged": report.unchanged}
+        result_json({**counts, **rejected})
     else:
-        result(f"{documents:,} documents with {passages:,} passages, {unchanged:,} unchanged")
+        more = f", {report.rejected:,} rejected" if rejected else ""
+        result(f"{report.indexed:,} documents with {report.passages:,} passages, {report.unchanged:,} unchanged{more}")
+    return 3 if rejected else 0

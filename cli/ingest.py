@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from types import FrameType
@@ -14,19 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparc_search.errors import IndexNotFound, Interrupted, ReaderError, SparcSearchError, UsageError
+from sparc_search.errors import Interrupted, ReaderError, SparcSearchError
 from sparc_search.settings import Settings
 
 from .options import settings_options
 from .terminal import note, result_json
 
 if TYPE_CHECKING:  # the pipeline imports numpy and more
-    from sparc_search.interfaces import Encoder, Store
     from sparc_search.loaders.outcomes import Event, Outcome, Summary
-    from sparc_search.loaders.plan import Plan
-    from sparc_search.loaders.rejects import RejectFile
-
-    from .ingest_progress import Bar
 
 _SHOWN_REJECTS = 5
 
@@ -55,7 +49,7 @@ _SHOWN_REJECTS = 5
     help="Word pieces that are encoded at once; more of them for a GPU.",
 )
 @click.option("--readers", type=click.IntRange(1), help="Files read at the same time.  [default: by processors]")
-def ingest(settings: Settings, **arguments: Any) -> int:
+def ingest(settings: Settings, path: tuple[str, ...], format_: str, **options: Any) -> int:
     """Read files into an index.
 
     PATH is a file, a folder, a glob or `-` for standard input. Formats are told by the ending: txt, md, html, pdf,
@@ -63,152 +57,46 @@ def ingest(settings: Settings, **arguments: Any) -> int:
     .bz2. Run it again and only what is new or changed is encoded. One JSON summary goes to stdout: read = indexed +
     unchanged + rejected + skipped. Ctrl-C finishes the batch in flight; the same command then goes on from there.
     """
-    from sparc_search.index import open_encoder
-    from sparc_search.loaders.rejects import RejectFile
-
-    rejects_path = arguments["rejects"] or settings.index.with_name(settings.index.name + ".rejects.jsonl")
-    plan = _plan(arguments, rejects_path)  # before the model is loaded: a wrong path should not take seconds
-    encoder = open_encoder(settings)
-    with _store(settings, encoder, plan.dry_run, rebuild=arguments["rebuild"]) as store:
-        summary, kept = _run(plan, encoder, store, RejectFile(rejects_path), retrying=arguments["retry_rejects"])
-        if not plan.dry_run:
-            _remember(settings, summary, arguments["path"])
-        # Inside: a rebuild that was interrupted must not take the old index's place.
-        return _conclude(summary, kept, nothing_is_fine=arguments["retry_rejects"])
-
-
-def _remember(settings: Settings, summary: Summary, paths: Sequence[str]) -> None:
-    """A line in the history of the index."""
-    from sparc_search.inspection.ingests import note_ingest
-
-    names = ("read", "indexed", "unchanged", "rejected", "skipped", "deleted", "passages", "stopped")
-    note_ingest(settings.index, {name: getattr(summary, name) for name in names}, [str(path) for path in paths])
-
-
-def _plan(arguments: dict[str, Any], rejects_path: Path) -> Plan:
-    from sparc_search import plugins
-    from sparc_search.loaders.patterns import Filters
-    from sparc_search.loaders.plan import Plan
-    from sparc_search.loaders.rejects import rejected_before
-    from sparc_search.loaders.walk import roots
-
-    retry = arguments["retry_rejects"]
-    if retry and (arguments["path"] or arguments["sync"] or arguments["rebuild"]):
-        raise UsageError(
-            "--retry-rejects reads what was rejected, and nothing else", "leave out PATH, --sync and --rebuild"
-        )
-    if arguments["rebuild"] and arguments["dry_run"]:
-        raise UsageError("--rebuild and --dry-run exclude each other", "leave out one of them")
-    if arguments["format_"]:
-        plugins.load("readers", arguments["format_"])  # an unknown name is said now
-    named = {name: arguments[name.replace("-", "_")] for name in ("id-field", "text-field", "title-field")}
-    return Plan(
-        roots=[] if retry else roots(arguments["path"]),
-        filters=Filters(arguments["include"], arguments["exclude"]),
-        format=arguments["format_"],
-        options={name: value for name, value in named.items() if value},
-        corpus=arguments["corpus"],
-        sync=arguments["sync"],
-        dry_run=arguments["dry_run"],
-        batch_tokens=arguments["batch_tokens"],
-        readers=arguments["readers"] or max(1, min(4, (os.cpu_count() or 1) // 2)),
-        max_rejects=arguments["max_rejects"],
-        only=rejected_before(rejects_path) if retry else None,
-    )
-
-
-@contextmanager
-def _store(settings: Settings, encoder: Encoder, dry_run: bool, *, rebuild: bool) -> Iterator[Store | None]:
-    """The store, open for writing; for a dry run only for reading, and none at all if there is none yet."""
-    from sparc_search.index import open_store
-
-    if rebuild:
-        with _rebuilding(settings, encoder) as new:
-            yield new
-        return
-    try:
-        store = open_store(settings, encoder.fingerprint, writable=not dry_run)
-    except IndexNotFound:
-        if not dry_run:
-            raise
-        yield None
-        return
-    with closing(store):
-        yield store
-
-
-@contextmanager
-def _rebuilding(settings: Settings, encoder: Encoder) -> Iterator[Store]:
-    """The store to come: it takes the old one's place when all is done, and not if anything goes wrong."""
-    from sparc_search.index import open_store, store_opener
-    from sparc_search.interfaces import Rebuildable, RebuildOpener
-
-    opener = store_opener(settings)
-    if isinstance(opener, RebuildOpener):
-        with opener.rebuild(settings.index, encoder.fingerprint) as new:
-            yield new
-        return
-    try:
-        store = open_store(settings, "", writable=True)
-    except IndexNotFound:  # nothing to replace
-        with closing(open_store(settings, encoder.fingerprint, writable=True)) as new:
-            yield new
-        return
-    with closing(store):
-        if not isinstance(store, Rebuildable):
-            raise UsageError(f"the store {settings.engine!r} cannot be made anew", "use another --engine")
-        with store.rebuilding(encoder.fingerprint) as new:
-            yield new
-
-
-def _run(
-    plan: Plan, encoder: Encoder, store: Store | None, rejects: RejectFile, retrying: bool
-) -> tuple[Summary, Path | None]:
-    """The account of the run, and the reject file if there is one."""
-    from sparc_search.loaders.pipeline import ingest as run_plan
+    from sparc_search.index import Index
 
     from .ingest_progress import Bar
 
-    with _stop_on_signals() as stop, closing(run_plan(plan, encoder, store, stop)) as events, Bar(plan) as bar:
-        try:
-            summary = _follow(events, bar, None if plan.dry_run else rejects, stop)
-        except BaseException:
-            rejects.abandon()
-            raise
-    if retrying and summary.stopped:
-        rejects.abandon()  # the older file still names what was not tried
-        kept: Path | None = rejects.path
-    else:
-        kept = None if plan.dry_run else rejects.finish()
-    return summary, kept
+    with Index(settings) as index, _stop_on_signals() as stop, Bar() as bar:
+        rejects = _Rejects(stop)
 
-
-def _follow(events: Iterator[Event], bar: Bar, rejects: RejectFile | None, stop: threading.Event) -> Summary:
-    from sparc_search.loaders.outcomes import Outcome, Progress
-
-    rejected, told = 0, False
-    for event in events:
-        if stop.is_set() and not told:
-            note("finishing the batch in flight; press Ctrl-C again to stop at once")
-            told = True
-        if isinstance(event, Progress):
+        def tell(event: Event) -> None:
             bar.update(event)
-        elif isinstance(event, Outcome):
-            if event.kind == "rejected":
-                _show_reject(event, rejected)
-                rejected += 1
-                if rejects:
-                    rejects.add(event)
-        else:
-            return event
-    raise AssertionError("an ingest ends with its summary")
+            rejects.update(event)
+
+        summary = index.ingest(*path, format=format_, on_event=tell, stop=stop, **options)
+    return _conclude(summary, nothing_is_fine=options["retry_rejects"])
 
 
-def _show_reject(outcome: Outcome, shown: int) -> None:
-    if shown < _SHOWN_REJECTS:
-        note(f"rejected {outcome.source}: {outcome.reason}" + (f" ({outcome.remedy})" if outcome.remedy else ""))
-    elif shown == _SHOWN_REJECTS:
-        note("further rejects are not shown here")
+class _Rejects:
+    """Says what is rejected, the first few times, and what a first Ctrl-C does."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop, self._told, self._count = stop, False, 0
+
+    def update(self, event: Event) -> None:
+        """Look at what happened."""
+        from sparc_search.loaders.outcomes import Outcome
+
+        if self._stop.is_set() and not self._told:
+            note("finishing the batch in flight; press Ctrl-C again to stop at once")
+            self._told = True
+        if isinstance(event, Outcome) and event.kind == "rejected":
+            if self._count < _SHOWN_REJECTS:
+                show_reject(event)
+            elif self._count == _SHOWN_REJECTS:
+                note("further rejects are not shown here")
+            self._count += 1
+
+
+def show_reject(outcome: Outcome) -> None:
+    """One line about a document that was rejected."""
+    what = outcome.source or outcome.document_id
+    note(f"rejected {what}: {outcome.reason}" + (f" ({outcome.remedy})" if outcome.remedy else ""))
 
 
 @contextmanager
@@ -229,13 +117,13 @@ def _stop_on_signals() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _conclude(summary: Summary, rejects: Path | None, nothing_is_fine: bool) -> int:
+def _conclude(summary: Summary, nothing_is_fine: bool) -> int:
     """Print the summary; the exit code, or the error that it comes to."""
     shown = {field.name: getattr(summary, field.name) for field in fields(summary)}
     if not summary.dry_run:
         del shown["first_passages"]
-    result_json({**shown, "rejects_file": rejects})
-    where = f"the reasons are in {rejects}" if rejects else "the reasons are above"
+    result_json(shown)
+    where = f"the reasons are in {summary.rejects_file}" if summary.rejects_file else "the reasons are above"
     if summary.stopped == "interrupted":
         raise Interrupted(
             f"stopped; {summary.indexed:,} documents were indexed and are safe",
@@ -243,7 +131,7 @@ def _conclude(summary: Summary, rejects: Path | None, nothing_is_fine: bool) -> 
         )
     if summary.stopped:
         raise SparcSearchError(f"stopped after {summary.rejected:,} rejects", f"{where}; correct them and run it again")
-    if summary.read == summary.skipped and not summary.deleted and not nothing_is_fine:
+    if summary.found_nothing and not nothing_is_fine:
         raise ReaderError(f"nothing to index: {_most(summary)}", "name other paths, or a --format")
     return 3 if summary.rejected else 0
 

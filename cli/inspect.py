@@ -72,7 +72,7 @@ def _show(view: object, rows: Iterable[object], as_json: bool, as_csv: bool, tex
 @click.option("--phrase", default="", metavar="TEXT", help="The weights of this phrase of the passage.")
 @click.option("--token", type=int, metavar="N", help="The weights of the word at this token; --tokens numbers them.")
 @click.option("--side", type=click.Choice(("start", "end")), help="Only the start or only the end.")
-@click.option("--ngram", type=click.Choice(("1", "2")), help="Only unigrams or only bigrams.")
+@click.option("--ngram", type=int, metavar="N", help="Only n-grams of this size: 1 for single word pieces.")
 @click.option("--threshold", type=click.FloatRange(0), default=0.0, help="Leave out what weighs less.")
 @click.option("--tokens", is_flag=True, help="List the tokens, numbered, with what they weigh at most.")
 @_top(15, "n-grams")
@@ -85,7 +85,7 @@ def passage(
     phrase: str,
     token: int | None,
     side: Side | None,
-    ngram: str | None,
+    ngram: int | None,
     threshold: float,
     tokens: bool,
     top: int,
@@ -104,7 +104,7 @@ def passage(
     from .inspect_passage import show_passage
 
     sides: tuple[Side, ...] = (side,) if side else SIDES
-    sizes = (int(ngram),) if ngram else (1, 2)
+    sizes = None if ngram is None else (ngram,)
     with _opened(settings) as index:
         view = passage_view(
             index, passage_id, token=token, phrase=phrase, sides=sides, sizes=sizes, threshold=threshold
@@ -180,7 +180,7 @@ def _part(part: Any) -> dict[str, object]:
 def feature(settings: Settings, name: tuple[str, ...], field: str, top: int, as_json: bool, as_csv: bool) -> None:
     """Show an n-gram across the index: how often it stands, how its weights are spread, where it weighs most.
 
-    NAME is a word or two (`gold dome`), or a feature as it is stored (`climb ##ing`).
+    NAME is a word or more (`gold dome`), or a feature as it is stored (`climb ##ing`).
     """
     from sparc_search.inspection import feature_view
 
@@ -217,7 +217,7 @@ def find(
 ) -> None:
     """List passages with their ids, by words of their text, title or metadata."""
     from sparc_search.inspection import discover_passages
-    from sparc_search.interfaces import Listing
+    from sparc_search.stored import Listing
 
     from .inspect_feature import show_found
 

@@ -15,6 +15,7 @@ from sparc_search.records import Answer, Passage
 from .answer_text import NO_ANSWER, in_its_sentence
 from .bars import bar, both_ways
 from .inspect_passage import readable
+from .lines import colours
 from .terminal import sanitise, stdout, styled
 
 _PARTS = {
@@ -56,15 +57,15 @@ def show_answer(view: AnswerView, rank: int, top: int) -> None:
 
 def _show_one(console: Console, answer: ExplainedAnswer, style: str) -> None:
     sure = "" if answer.confidence is None else f", confidence {answer.confidence:.0%}"
-    roads = " and ".join(answer.roads)
+    retrievers = " and ".join(answer.roads)
     console.print(
         Text.assemble(
             styled(f"{answer.rank:>2}. ", "dim"),
             styled(one_line(answer.text), f"bold {style}"),
-            styled(f"  score {answer.score:.2f}{sure}, proposed by {roads} search", "dim"),
+            styled(f"  score {answer.score:.2f}{sure}, proposed by {retrievers} search", "dim"),
         )
     )
-    sentence = in_its_sentence(_as_answer(answer), marks=console.no_color or not console.is_terminal)
+    sentence = Text.assemble(*in_its_sentence(_as_answer(answer), marks=not colours()))
     console.print(Padding(sentence, (0, 0, 0, 4), expand=False))
     source = " · ".join(filter(None, (answer.passage.title, answer.passage.id)))
     console.print(Padding(styled(source, "cyan"), (0, 0, 0, 4), expand=False))

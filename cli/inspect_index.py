@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sparc_search.inspection import Histogram, IndexView
-from sparc_search.interfaces import FeatureCount
+from sparc_search.stored import FeatureCount
 
 from .bars import bar, columns
 from .inspect_passage import readable

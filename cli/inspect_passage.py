@@ -99,7 +99,7 @@ def shares_of(view: PassageView) -> list[float]:
 
 
 def _weight(view: PassageView, token: Token, key: str, n: int) -> float:
-    """What a token weighs in one matrix; a bigram counts for both its tokens."""
+    """What a token weighs in one matrix; an n-gram counts for each of its tokens."""
     if view.selection is None:
         return token.weights.get(key, 0.0)
     weights: Sequence[float] = view.selection.weights.get(key, ())
@@ -159,12 +159,14 @@ def _token_table(view: PassageView) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name, justify in (("token", "right"), ("piece", "left"), ("phrases", "left")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]  # rich's own literal
-    keys = [f"{side}_{n}" for side in view.sides for n in view.sizes]
-    for key in keys:
-        side, _, n = key.partition("_")
-        table.add_column(f"{side} {n}", style=COLOURS[side], no_wrap=True)
+    matrices = {f"{side}_{n}": COLOURS[side] for side in view.sides for n in view.sizes}
+    for key, colour in matrices.items():
+        table.add_column(key.replace("_", " "), style=colour, no_wrap=True)
     for token in view.tokens:
-        weights = [_cell(token.weights.get(key, 0.0), view.largest.get(key, 0.0), 5, COLOURS[key[:-2]]) for key in keys]
+        weights = [
+            _cell(token.weights.get(key, 0.0), view.largest.get(key, 0.0), 5, colour)
+            for key, colour in matrices.items()
+        ]
         table.add_row(str(token.number), styled(token.piece), _phrases(token), *weights)
     return table
 

@@ -1,6 +1,6 @@
 """`sparc-search`: finds its commands by a table, and turns errors into text and exit codes.
 
-Exit codes: 0 done · 1 error · 2 wrong usage or setting · 3 done, but some documents were rejected · 130 interrupted.
+Exit codes: 0 done · 1 error · 2 wrong usage or setting · 3 done, but not all of it · 130 interrupted.
 A command returns nothing, or its exit code.
 """
 
@@ -8,23 +8,17 @@ from __future__ import annotations
 
 import errno
 import io
-import logging
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Final, NamedTuple
 
 import click
 
 from sparc_search.errors import DiskFull, Interrupted, SparcSearchError
 
-from .options import setting_option, settings_of
-from .terminal import sanitise
-
-log = logging.getLogger(__name__)
+from .options import Common, setting_option
 
 
 class Entry(NamedTuple):
@@ -56,12 +50,12 @@ class LazyGroup(click.Group):
     """A group that imports a command only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands of the table whose module is there, in the table's order."""
-        return [name for name, entry in COMMANDS.items() if find_spec(entry.target.partition(":")[0])]
+        """The commands, in the table's order."""
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name].target.partition(":")
         command = getattr(import_module(module), attribute)
@@ -72,17 +66,18 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Answer an unknown name with the nearest known one."""
-        known = self.list_commands(ctx)
-        if args[0] not in known and not args[0].startswith("-"):
-            near = get_close_matches(args[0], known, n=1)
-            guess = f"Did you mean {near[0]!r}?" if near else f"Known are: {', '.join(known)}."
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            guess = f"Did you mean {near[0]!r}?" if near else f"Known are: {', '.join(COMMANDS)}."
             ctx.fail(f"No such command {args[0]!r}. {guess}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from the table."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name].help) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -94,13 +89,13 @@ def cli(context: click.Context, log_level: str | None, log_format: str | None) -
     """Answer questions from your own documents, in milliseconds, and show why.
 
     Read documents with `sparc-search ingest PATH`, then ask with `sparc-search ask "QUESTION"`. Results go to stdout,
-    everything else to stderr. Exit codes: 0 done, 1 error, 2 wrong usage or setting, 3 done but some documents were
-    rejected, 130 interrupted.
+    everything else to stderr. Exit codes: 0 done, 1 error, 2 wrong usage or setting, 3 done but not all of it
+    (rejected documents, missing answers), 130 interrupted.
     """
     from . import logs
 
-    context.obj = {"log_level": log_level, "log_format": log_format}
-    settings = settings_of(context, {})
+    common = context.obj = Common(flags={"log_level": log_level, "log_format": log_format})
+    settings = common.sources.unguarded(common.flags)  # how to log is harmless; the command asks for trust
     logs.configure(settings.log_level, settings.log_format)
 
 
@@ -132,12 +127,16 @@ def run(arguments: Sequence[str]) -> int:
 
 def _report(error: SparcSearchError) -> int:
     """`Error: message`, then the remedy, indented."""
+    from .terminal import sanitise
+
     remedy = f"\n  {sanitise(error.remedy)}" if error.remedy else ""
     click.echo(f"Error: {sanitise(error.message)}{remedy}", err=True)
     return error.exit_code
 
 
 def _usage(error: click.ClickException) -> int:
+    from .terminal import sanitise
+
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return error.exit_code
@@ -152,6 +151,9 @@ def _translated(error: Exception) -> SparcSearchError:
         return DiskFull(
             f"no space left on the disk: {error.filename or ''}".rstrip(": "), "free some, then run it again"
         )
+    import logging
+
+    log = logging.getLogger(__name__)
     log.debug("unexpected error", exc_info=error)
     more = "" if log.isEnabledFor(logging.DEBUG) else "sparc-search --log-level debug … shows the details"
     return SparcSearchError(f"{type(error).__name__}: {error}", more)

@@ -49,7 +49,8 @@ def opensearch() -> None:
 def start(nodes: int, port: int, heap: str, patience: int, data: Path | None, as_json: bool) -> None:
     """Start a node, or a cluster of several, and wait until it is healthy.
 
-    Prints its address. It goes on until `sparc-search opensearch stop`; what it holds stays in its folder.
+    Prints its address. It goes on until `sparc-search opensearch stop`; what it holds stays in its folder. Of a cluster
+    that has lost nodes, those are started again, and the others go on meanwhile.
     """
     from sparc_search.servers.running import start_cluster
 

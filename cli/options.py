@@ -10,13 +10,14 @@ def ask(settings: Settings, question: str, as_json: bool) -> None: ...
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import update_wrapper
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sparc_search.settings import SPECS, Settings, flag_name, load
+from sparc_search.settings import Sources, find, read
 
 Function = Callable[..., Any]
 
@@ -28,6 +29,18 @@ json_option: Callable[[Function], Function] = click.option(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What all commands of one run share: files and environment, read once, and the flags before the command's name."""
+
+    sources: Sources = field(default_factory=read)
+    flags: dict[str, object] = field(default_factory=dict)
+
+
+class SettingOption(click.Option):
+    """An option that gives a setting; `docs/configuration.md` lists them."""
+
+
 def settings_options(*keys: str) -> Callable[[Function], Function]:
     """Add the options of these settings; the command gets all settings as `settings`, its first argument."""
     keys = tuple(key for named in keys for key in TOGETHER.get(named, (named,)))
@@ -35,7 +48,8 @@ def settings_options(*keys: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         def command(**arguments: Any) -> Any:
             flags = {key: arguments.pop(key) for key in keys}
-            return function(settings_of(click.get_current_context(), flags), **arguments)
+            common = common_of(click.get_current_context())
+            return function(common.sources.settings({**common.flags, **flags}), **arguments)
 
         update_wrapper(command, function)
         for key in reversed(keys):
@@ -47,22 +61,22 @@ def settings_options(*keys: str) -> Callable[[Function], Function]:
 
 def setting_option(key: str) -> Callable[[Function], Function]:
     """The option of one setting. It has no default of its own: a flag that is not given decides nothing."""
-    spec = SPECS[key]
-    default, choices = spec.default, spec.metadata["choices"]
-    shown = "automatic" if key == "threads" else default
+    setting = find(key)
+    default = setting.default
     return click.option(
-        flag_name(key),
+        setting.flag,
         key,
-        type=click.Choice(choices) if choices else _click_type(default),
+        cls=SettingOption,
+        type=click.Choice(setting.choices) if setting.choices else _click_type(default),
         default=None,
-        help=f"{spec.metadata['help']}  [default: {shown}]",
+        help=f"{setting.help}  [default: {'automatic' if key == 'threads' else default}]",
     )
 
 
-def settings_of(context: click.Context, flags: dict[str, object]) -> Settings:
-    """The settings of this run: the command's own flags and those given before the command's name."""
-    common = context.find_root().obj or {}
-    return load({**common, **flags})
+def common_of(context: click.Context) -> Common:
+    """What this run's commands share."""
+    common = context.find_root().obj
+    return common if isinstance(common, Common) else Common()
 
 
 def _click_type(default: object) -> click.ParamType[Any] | type:

@@ -20,6 +20,9 @@ from .terminal import note
     "host",
     "port",
     "token_file",
+    "connections",
+    "request_seconds",
+    "login_tries",
     "engine",
     "encoder",
     "model",
@@ -36,7 +39,7 @@ from .terminal import note
 @click.option(
     "--waiting",
     type=click.IntRange(0, 10_000),
-    default=64,
+    default=256,
     show_default=True,
     help="Requests that may wait; one more is sent away (503).",
 )
@@ -57,23 +60,29 @@ def serve(
     from sparc_search.index import Index
     from sparc_search.web import serving
     from sparc_search.web.app import create_app
-    from sparc_search.web.limits import Limits
+    from sparc_search.web.limits import WebLimits
 
     token = _token(settings)
     host = settings.host
-    index = Index.open(settings=settings)
-    try:
-        limits = Limits(running=workers, waiting=waiting)
+    with Index(settings) as index:
+        index.prepare()
+        limits = serving.fitted(
+            WebLimits(
+                running=workers,
+                waiting=waiting,
+                connections=settings.connections,
+                request_seconds=settings.request_seconds,
+                login_tries=settings.login_tries,
+            )
+        )
         app = create_app(index, limits=limits, token=token, host=host, allowed_hosts=allow_host, with_metrics=metrics)
         with serving.bound(host, settings.port) as listening:
             address = serving.address_of(listening)
             note(f"Serving {settings.index} at {address} (Ctrl-C stops)")
             if open_browser:
                 click.launch(address)
-            serving.serve(app, listening)
+            serving.serve(app, listening, limits)
         note("Stopped.")
-    finally:
-        index.close()
 
 
 def _token(settings: Settings) -> str:

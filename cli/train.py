@@ -16,8 +16,9 @@ from .options import json_option
 from .terminal import note, progress, result, result_json
 
 if TYPE_CHECKING:
+    from sparc_search.squad import SquadFile
     from sparc_search.training.loop import Progress, Training, TrainingSettings
-    from sparc_search.training.squad_data import SquadFile, TrainingPassage
+    from sparc_search.training.squad_data import TrainingPassage
 
 
 @click.command()
@@ -255,7 +256,7 @@ def shape_of(options: dict[str, Any]) -> dict[str, Any]:
 
 def weighed_files(data: Sequence[Path], weights: Sequence[float]) -> list[SquadFile]:
     """The data files with the weights that were given for them."""
-    from sparc_search.training.squad_data import read_squad
+    from sparc_search.squad import read_squad
 
     weights = weights or (1.0,) * len(data)
     if len(weights) != len(data):

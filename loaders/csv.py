@@ -8,6 +8,7 @@ from itertools import chain
 from typing import BinaryIO, Final
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from . import fields
@@ -24,7 +25,7 @@ class _Unquoted(csv.excel):
     quoting = csv.QUOTE_NONE
 
 
-class CsvReader:
+class CsvReader(Reader):
     """CSV and TSV: one row is one document (DPR style `id, text, title`); other columns become metadata."""
 
     suffixes = (".csv", ".tsv")

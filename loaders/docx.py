@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, BinaryIO, Final
+from xml.parsers import expat
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
 
 _UNPACKED_BYTES: Final = 512 * MEBIBYTE
 _MEMBERS: Final = 10_000
+_PIECE: Final = 64 * 1024
 
 
-class DocxReader:
+class DocxReader(Reader):
     """Word documents (.docx): one document; headings become the title path."""
 
     suffixes = (".docx",)
@@ -36,6 +39,7 @@ class DocxReader:
         file = seekable(stream)
         try:
             _refuse_bombs(file)
+            _refuse_doctypes(file)
             word = docx.Document(file)
         except (zipfile.BadZipFile, OpcError, KeyError, ValueError) as error:
             raise RejectedDocument(f"damaged Word document: {error}", "open and save it again with Word") from error
@@ -56,6 +60,31 @@ def _refuse_bombs(file: BinaryIO) -> None:
             "open and save it again with Word if you trust it",
         )
     file.seek(0)
+
+
+def _refuse_doctypes(file: BinaryIO) -> None:
+    """Word never writes one. Entities that it declares are not resolved, so text would be missing without a word."""
+    with zipfile.ZipFile(file) as archive:
+        for name in archive.namelist():
+            if name.endswith((".xml", ".rels")):
+                with archive.open(name) as member:
+                    _refuse_doctype(member, name)
+    file.seek(0)
+
+
+def _refuse_doctype(member: IO[bytes], name: str) -> None:
+    """Look at what stands before the first element, where a document type has its only place."""
+    seen: list[str] = []
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = lambda *_: seen.append("type")
+    parser.StartElementHandler = lambda *_: seen.append("element")
+    try:
+        while not seen and (piece := member.read(_PIECE)):
+            parser.Parse(piece)
+    except expat.ExpatError:
+        pass  # damaged, which is found out later, or cut off within the type
+    if seen and seen[0] == "type":
+        raise RejectedDocument(f"{name} in it declares a document type", "open and save it again with Word")
 
 
 def _document(word: WordDocument, source: str) -> Document:

@@ -1,16 +1,19 @@
-"""The costly stage: documents are cut and their passages encoded, many documents at a time, in batches by length."""
+"""The costly stage: documents are cut and their passages encoded, many documents at a time.
+
+Many at a time so that the encoder finds passages of like lengths among them: it makes its batches itself.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sparc_search.interfaces import EncodedDocument, Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.records import Document, EncodedPassage, Passage
+from sparc_search.stored import EncodedDocument
 
-from .batches import by_length
 from .passages import cut_and_count
 from .walk import Root
 
@@ -28,6 +31,8 @@ class Job:
     document: Document
     content_hash: str
     root: Root
+    encoded: EncodedDocument | None = None
+    """The result, if there is one already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +58,21 @@ class Stopped(Exception):
 
 
 class Encoding:
-    """Cuts and encodes. `stopping` is asked between batches; `dry_run` only cuts."""
+    """Cuts and encodes. `stopping` is asked now and then; `dry_run` only cuts.
 
-    def __init__(self, encoder: Encoder, batch_tokens: int, stopping: Callable[[], bool], dry_run: bool) -> None:
-        self._encoder, self._batch_tokens, self._stopping, self._dry_run = encoder, batch_tokens, stopping, dry_run
+    Where all documents come encoded there need not be an encoder.
+    """
+
+    def __init__(self, encoder: Encoder | None, batch_tokens: int, stopping: Callable[[], bool], dry_run: bool) -> None:
+        self._given = encoder.in_batches_of(batch_tokens) if encoder else None
+        self._batch_tokens, self._stopping, self._dry_run = batch_tokens, stopping, dry_run
         self._succeeded, self._failures = False, 0
         self.seconds = {"cut": 0.0, "encode": 0.0}
+
+    @property
+    def _encoder(self) -> Encoder:
+        assert self._given is not None
+        return self._given
 
     @property
     def pool_tokens(self) -> int:
@@ -67,6 +81,12 @@ class Encoding:
 
     def cut(self, job: Job) -> CutJob:
         """The passages of a document; those without any word piece hold nothing that could be found."""
+        if job.encoded:
+            return CutJob(
+                job,
+                tuple(one.passage for one in job.encoded.passages),
+                tuple(len(one.block.token_ids) for one in job.encoded.passages),
+            )
         started = time.perf_counter()
         found = [(passage, length) for passage, length in cut_and_count(job.document, self._encoder) if length]
         self.seconds["cut"] += time.perf_counter() - started
@@ -76,6 +96,10 @@ class Encoding:
         """All documents of a pool, each encoded or with its problem."""
         if self._dry_run:
             return [Done(cut) for cut in pool]
+        ready = [Done(cut, cut.job.encoded) for cut in pool if cut.job.encoded]
+        return ready + self._timed([cut for cut in pool if not cut.job.encoded])
+
+    def _timed(self, pool: Sequence[CutJob]) -> list[Done]:
         started = time.perf_counter()
         try:
             return self._together(pool)
@@ -89,16 +113,15 @@ class Encoding:
     def _together(self, pool: Sequence[CutJob]) -> list[Done]:
         passages = [passage for cut in pool for passage in cut.passages]
         lengths = [length for cut in pool for length in cut.lengths]
-        encoded: dict[int, EncodedPassage] = {}
+        encoded: list[EncodedPassage] = []
         left = sum(lengths)
-        for batch in by_length(lengths, self._batch_tokens):
+        for start, end in _slices(lengths, self.pool_tokens):
             if self._stopping() and left > 2 * self.pool_tokens:  # one very long document
                 raise Stopped
-            for index, result in zip(batch, self._encoder.encode_passages([passages[i] for i in batch]), strict=True):
-                encoded[index] = result
-            left -= sum(lengths[index] for index in batch)
+            encoded += self._encoder.encode_passages(passages[start:end])
+            left -= sum(lengths[start:end])
         self._succeeded = True
-        in_order = iter([encoded[index] for index in range(len(passages))])
+        in_order = iter(encoded)
         return [Done(cut, _document(cut, [next(in_order) for _ in cut.passages])) for cut in pool]
 
     def _alone(self, cut: CutJob) -> Done:
@@ -111,6 +134,18 @@ class Encoding:
             if not self._succeeded and self._failures >= _HOPELESS:
                 raise
             return Done(cut, problem=f"the encoder failed on it: {type(error).__name__}: {error}")
+
+
+def _slices(lengths: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Where to cut so that each piece has at most so many word pieces, or one passage."""
+    start = total = 0
+    for number, length in enumerate(lengths):
+        if number > start and total + length > most:
+            yield start, number
+            start, total = number, 0
+        total += length
+    if start < len(lengths):
+        yield start, len(lengths)
 
 
 def _document(cut: CutJob, passages: Sequence[EncodedPassage]) -> EncodedDocument:

@@ -33,7 +33,7 @@ def document(record: Mapping[str, object], source: str, number: int, options: Ma
         text=_text(record, text_field),
         title=_text(record, title_field).strip() if title_field else "",
         source=source,
-        metadata=_metadata({key: value for key, value in record.items() if key not in used}),
+        metadata=metadata({key: value for key, value in record.items() if key not in used}),
     )
 
 
@@ -60,7 +60,8 @@ def _text(record: Mapping[str, object], name: str) -> str:
     return value
 
 
-def _metadata(rest: Mapping[str, object]) -> dict[str, str]:
+def metadata(rest: Mapping[str, object]) -> dict[str, str]:
+    """Metadata as it is stored: text, without what is empty or too long to be asked for."""
     nested = rest.get("metadata")
     pairs = {**(nested if isinstance(nested, dict) else {}), **rest}
     if isinstance(nested, dict):

@@ -9,7 +9,7 @@ from typing import Final
 
 from sparc_search import plugins
 from sparc_search.errors import PluginError
-from sparc_search.interfaces import Reader
+from sparc_search.reader import Reader
 
 from .compressed import inner_name
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
@@ -30,7 +31,7 @@ _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _CHARSET: Final = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 
 
-class HtmlReader:
+class HtmlReader(Reader):
     """HTML: one document; headings become the title path, menus and scripts are left out."""
 
     suffixes = (".html", ".htm", ".xhtml")

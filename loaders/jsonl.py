@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from . import fields
@@ -14,7 +15,7 @@ from .lines import Line, lines
 from .resuming import Item, Resuming
 
 
-class JsonlReader:
+class JsonlReader(Reader):
     """JSON Lines: one object a line (own, BEIR, pyserini); other fields become metadata."""
 
     suffixes = (".jsonl", ".ndjson", ".jsonlines")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
@@ -12,13 +14,16 @@ from .decode import decoded, whole
 from .limits import METADATA_CHARACTERS, TEXT_BYTES
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
 
 _FENCE: Final = "---"
-_NESTING: Final = 100  # levels of lists and quotations; what is deeper is not read
+_NESTING: Final = 100  # levels of lists and quotations (an item is one below its list); what is deeper has no markup
+_MARKERS: Final = re.compile(r"^(?:[>*+-](?=[ \t>]|$)|\d{1,9}[.)](?=[ \t])|[ \t])+", re.MULTILINE)
 
 
-class MarkdownReader:
+class MarkdownReader(Reader):
     """Markdown: one document; headings become the title path, front matter the metadata."""
 
     suffixes = (".md", ".markdown", ".mdown")
@@ -53,13 +58,32 @@ def _pairs(lines: list[str]) -> Iterator[tuple[str, str]]:
             yield key.strip().lower(), value
 
 
-def _fill(builder: TextBuilder, body: str) -> None:
+def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
+    parser = MarkdownIt("commonmark", {"maxNesting": _NESTING + 10}).enable("table")  # beyond which it drops text
+    parser.block.ruler.before("table", "too_deep", _too_deep)
+    return parser
+
+
+def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A rule of the parser: in an item that is nested very deep, the rest of its lines is text as it stands."""
+    if state.level < _NESTING or silent:
+        return False
+    line = start
+    while line < end and (state.isEmpty(line) or state.sCount[line] >= state.blkIndent):
+        line += 1
+    text = state.getLines(start, line, state.blkIndent, False)
+    state.push("code_block", "code", 0).content = _MARKERS.sub("", text)
+    state.line = line
+    return True
+
+
+def _fill(builder: TextBuilder, body: str) -> None:
     heading, cells = 0, 0
     lines: list[str] = []  # of the list, quotation or table row that is open
     depth = 0
-    for token in MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable("table").parse(body):
+    for token in _parser().parse(body):
         match token.type:
             case "heading_open":
                 heading = int(token.tag[1:])

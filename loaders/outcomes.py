@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from sparc_search.records import Passage
+
+from .plan import Plan
 
 Kind = Literal["indexed", "unchanged", "rejected", "skipped", "deleted"]
 Stopped = Literal["", "interrupted", "too many rejects"]
@@ -64,6 +67,30 @@ class Summary:
     """Of a dry run: how the first documents would be cut."""
     dry_run: bool = False
     stopped: Stopped = ""
+    rejects_file: Path | None = None
+    """Where the rejects are, if there are any and they were written down."""
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether everything that was met was passed over."""
+        return self.read == self.skipped and not self.deleted
 
 
-Event = Outcome | Progress | Summary
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of documents that were handed over."""
+
+    indexed: int = 0
+    unchanged: int = 0
+    """Already there, so nothing was done."""
+    rejected: int = 0
+    skipped: int = 0
+    """Without any text."""
+    passages: int = 0
+    """Of those that were indexed."""
+    rejects: tuple[Outcome, ...] = ()
+    """Which documents were rejected, and why."""
+
+
+Event = Plan | Outcome | Progress | Summary
+"""What a run tells: its plan first, then outcomes and progress, and its summary last."""

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any, BinaryIO, Final
 
 from sparc_search.errors import MissingExtra, RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from . import fields
@@ -16,7 +17,7 @@ from .seekable import seekable
 _ROWS: Final = 64
 
 
-class ParquetReader:
+class ParquetReader(Reader):
     """Parquet: one row is one document; other columns become metadata (extra `parquet`)."""
 
     suffixes = (".parquet",)

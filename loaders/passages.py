@@ -15,7 +15,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.records import Document, Passage, Section
 
 from .builder import ARROW

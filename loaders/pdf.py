@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _HYPHEN: Final = re.compile(r"(\w)-\n(?=[a-z])")
 
 
-class PdfReader:
+class PdfReader(Reader):
     """PDF: one document with its pages kept; scanned pages without text need OCR first."""
 
     suffixes = (".pdf",)

@@ -1,12 +1,15 @@
 """read -> check -> cut -> encode -> store, all at the same time, with bounded memory.
 
     reader threads   open files and make documents; wait when enough is under way
-    caller's thread  asks the store what is unchanged, writes what is encoded, hands out events
+    caller's thread  asks the index what is unchanged, writes what is encoded, hands out events
     cutter thread    cuts documents into passages
     encoder thread   encodes; never waits as long as there is work
 
-Only the caller's thread talks to the store. Queues need no bounds of their own: a budget of characters is taken when
-a document is read and given back when it is finished with, so nothing can pile up and nothing can lock up.
+Only the caller's thread talks to the engine. Documents that are handed over need no reader threads: the caller's thread
+takes them too, so that whatever makes them (a cursor of a database, say) stays in the thread it knows.
+
+Queues need no bounds of their own: a budget of characters is taken when a document is read and given back when it is
+finished with, so nothing can pile up and nothing can lock up.
 """
 
 from __future__ import annotations
@@ -14,13 +17,15 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
+from sparc_search.encoder import Encoder
+from sparc_search.engine import Engine
 from sparc_search.errors import UsageError
-from sparc_search.interfaces import EncodedDocument, Encoder, Refusal, Selective, Sized, SourceCatalogue, Store
 from sparc_search.records import Document
+from sparc_search.stored import Refusal
 
 from .accounts import Accounts
 from .budget import Budget
@@ -49,6 +54,7 @@ from .stages import (
     Shared,
     cost,
 )
+from .target import Target
 from .vanished import vanished
 from .walk import Passed, Root, walk
 
@@ -65,18 +71,19 @@ _TICK: Final = 0.5
 
 
 def ingest(
-    plan: Plan, encoder: Encoder, store: Store | None, stop: threading.Event | None = None
+    plan: Plan, encoder: Encoder | None, engine: Engine | None, stop: threading.Event | None = None
 ) -> Generator[Event, None, None]:
     """Run the plan: outcomes and progress while it runs, the summary last.
 
-    Setting `stop` finishes what is in flight and ends with a summary that says so. Without a store (only in a dry run)
-    every document is new.
+    Setting `stop` finishes what is in flight and ends with a summary that says so. Without an engine (in a dry
+    run only) every document is new. Without an encoder all documents must be encoded already.
     """
-    if store is None and not plan.dry_run:
-        raise UsageError("nowhere to write", "open a store, or make it a dry run")
-    if store is not None and plan.sync and not isinstance(store, SourceCatalogue):
-        raise UsageError("this store cannot tell which documents came from where", "leave --sync out")
-    run = _Run(plan, encoder, store, stop or threading.Event())
+    if engine is None and not plan.dry_run:
+        raise UsageError("nowhere to write", "open an engine, or make it a dry run")
+    target = Target(engine)
+    if plan.sync:
+        target.require_sources()
+    run = _Run(plan, encoder, target, stop or threading.Event())
     try:
         yield from run.events()
     finally:
@@ -86,16 +93,18 @@ def ingest(
 class _Run:
     """One ingest."""
 
-    def __init__(self, plan: Plan, encoder: Encoder, store: Store | None, stop: threading.Event) -> None:
-        self._plan, self._window, self._store, self._stop = plan, encoder.window, store, stop
+    def __init__(self, plan: Plan, encoder: Encoder | None, target: Target, stop: threading.Event) -> None:
+        self._plan, self._target, self._stop = plan, target, stop
+        self._window = encoder.window if encoder else 0
         self._ending = threading.Event()  # no more reading and encoding
         self._encoding = Encoding(encoder, plan.batch_tokens, self._ending.is_set, plan.dry_run)
         self._inbox: Inbox = queue.SimpleQueue()
         self._jobs: Jobs = queue.SimpleQueue()
         self._budget = Budget(UNDER_WAY)
         self._arrivals = Arrivals(self._inbox)
-        self._readers = list(self._make_readers())
-        self._still_reading = len(self._readers)
+        self._given = None if plan.documents is None else _Given(plan.documents)
+        self._readers = [] if self._given else list(self._make_readers())
+        self._still_reading = len(self._readers) or 1
         cuts: Cuts = queue.SimpleQueue()
         self._cutter = CutterThread(self._encoding, self._jobs, cuts, self._inbox, self._ending)
         self._encoder = EncoderThread(self._encoding, cuts, self._inbox, self._ending)
@@ -104,7 +113,7 @@ class _Run:
         self._accounts = Accounts()
         self._unwritten: list[Done] = []
         self._last_commit = time.monotonic()
-        self._size_before = _size(store)
+        self._size_before = target.size()
 
     def _make_readers(self) -> Iterator[ReaderThread]:
         plan = self._plan
@@ -163,10 +172,28 @@ class _Run:
                 reader.reading.interrupt()
 
     def _next_message(self) -> Message | None:
+        there_is_more = self._given is not None and not self._ending.is_set() and self._take(self._given)
         try:
-            return self._inbox.get(timeout=_TICK)
+            return self._inbox.get(block=not there_is_more, timeout=_TICK)
         except queue.Empty:
             return None
+
+    def _take(self, given: _Given) -> bool:
+        """Take some of the documents that were handed over; whether more can be taken at once."""
+        try:
+            while len(self._arrivals) < _LOOK_UP_AT_ONCE:
+                item = given.first()
+                if item is None:
+                    self._given = None
+                    self._inbox.put(ReadAll())
+                    return False
+                if not self._budget.try_take(cost(item)):
+                    return False
+                self._arrivals.put(given.pop())
+        except Exception as error:  # of whatever makes the documents: what is encoded by now is still written
+            self._given = None
+            self._inbox.put(Failed(error))
+        return self._given is not None
 
     # --- what was read ---------------------------------------------------------------------------------------------
 
@@ -179,10 +206,10 @@ class _Run:
                 self._budget.give_back(cost(item))
                 yield self._accounts.ended(outcome)
         with self._accounts.timing("look up"):
-            known = self._store.content_hashes([job.document.id for job in candidates]) if self._store else {}
+            known = self._target.content_hashes([job.document.id for job in candidates])
         for job in candidates:
             if known.get(job.document.id) == job.content_hash:
-                self._budget.give_back(cost(Read(job.document, job.root)))
+                self._budget.give_back(cost(job))
                 yield self._ended("unchanged", job.document, job.root)
             else:
                 self._jobs.put(job)
@@ -194,16 +221,17 @@ class _Run:
     def _checked(self, item: Read, candidates: list[Job]) -> Outcome | None:
         """Why the document goes no further; nothing if it is a candidate."""
         document, root = item.document, item.root
-        if found := complaint(document):
+        found = complaint(document)
+        if found and not (found[0] == "skipped" and _moves(root)):
             kind, reason, remedy = found
             if kind == "rejected":
                 self._seen.doubt(document.source)
             return _outcome(kind, document, root, reason, remedy)
         with self._accounts.timing("look up"):
-            hashed = content_hash(document, self._window)
+            hashed = item.encoded.content_hash if item.encoded else content_hash(document, self._window)
             earlier = self._seen.meet(document.id, hashed)
         if earlier is None:
-            candidates.append(Job(document, hashed, root))
+            candidates.append(Job(document, hashed, root, item.encoded))
             return None
         if earlier == hashed:
             return _outcome("skipped", document, root, "the same document a second time")
@@ -216,7 +244,7 @@ class _Run:
         self._encoder.received()
         self._unwritten += done
         for one in done:
-            self._budget.give_back(cost(Read(one.cut.job.document, one.cut.job.root)))
+            self._budget.give_back(cost(one.cut.job))
             if not one.problem:
                 self._accounts.encoded(one.cut)
 
@@ -229,11 +257,11 @@ class _Run:
     def _commit(self) -> Iterator[Event]:
         """Write what is encoded; only then is it said to be indexed."""
         finished, self._unwritten = self._unwritten, []
-        encoded = [done.encoded for done in finished if done.encoded and done.encoded.passages]
-        refused: dict[str, Refusal] = {}
-        if encoded and self._store:
-            with self._accounts.timing("write"):
-                refused = _add(self._store, encoded)
+        encoded = [
+            done.encoded for done in finished if done.encoded and (done.encoded.passages or _moves(done.cut.job.root))
+        ]
+        with self._accounts.timing("write"):
+            refused = self._target.add(encoded)
         self._last_commit = time.monotonic()
         for done in finished:
             yield self._finished(done, refused.get(done.cut.job.document.id))
@@ -245,7 +273,7 @@ class _Run:
             return self._ended("rejected", document, root, refusal.reason, refusal.remedy)
         if done.problem:
             return self._ended("rejected", document, root, done.problem, "check its text; retry with --retry-rejects")
-        if not done.cut.passages:
+        if not done.cut.passages and not _moves(root):
             return self._ended("skipped", document, root, "no text")
         return self._ended("indexed", document, root, passages=len(done.cut.passages))
 
@@ -264,28 +292,49 @@ class _Run:
         return self._stop.is_set() or self._too_many_rejects()
 
     def _delete_vanished(self) -> Iterator[Event]:
-        store = self._store
-        if store is None or not isinstance(store, SourceCatalogue):
-            return
         plan = self._plan
-        for document_id, source in vanished(store, plan.roots, plan.filters, self._seen, plan.corpus):
+        for document_id, source in vanished(self._target, plan.roots, plan.filters, self._seen, plan.corpus):
             self._seen.miss(document_id, source)  # first all of them: nothing is deleted under a running query
         gone = self._seen.missed()
         while some := list(islice(gone, _DELETE_AT_ONCE)):
             if not plan.dry_run:
                 with self._accounts.timing("delete"):
-                    store.delete([document_id for document_id, _ in some])
+                    self._target.delete([document_id for document_id, _ in some])
             for document_id, source in some:
                 yield self._accounts.ended(Outcome("deleted", document_id, source, "no longer in its source"))
 
     def _summary(self) -> Event:
         stages = {"read": sum(reader.seconds for reader in self._readers), **self._encoding.seconds}
-        after = _size(self._store)
+        after = self._target.size()
         growth = after - self._size_before if after is not None and self._size_before is not None else None
         stopped: Stopped = ""
         if self._stopped():
             stopped = "too many rejects" if self._too_many_rejects() else "interrupted"
         return self._accounts.summary(stages, growth, self._plan.dry_run, stopped)
+
+
+class _Given:
+    """Documents that were handed over, with a look at the next one before it is taken."""
+
+    def __init__(self, documents: Iterable[Read | Passed]) -> None:
+        self._documents = iter(documents)
+        self._next: Read | Passed | None = None
+
+    def first(self) -> Read | Passed | None:
+        """The next one, which stays; nothing if there is none."""
+        self._next = self._next or next(self._documents, None)
+        return self._next
+
+    def pop(self) -> Read | Passed:
+        """The same, which goes."""
+        item, self._next = self._next, None
+        assert item is not None
+        return item
+
+
+def _moves(root: Root) -> bool:
+    """Whether a document moves from one index to another: then it is kept even if nothing in it can be found."""
+    return root.kind == "index"
 
 
 def _outcome(
@@ -298,15 +347,3 @@ def batched(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     """The items, so many at a time."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
-
-
-def _add(store: Store, documents: Sequence[EncodedDocument]) -> dict[str, Refusal]:
-    """Add documents; those that the store would not take, by id, if it can do without them."""
-    if isinstance(store, Selective):
-        return {refusal.document_id: refusal for refusal in store.add_what_fits(documents)}
-    store.add(documents)
-    return {}
-
-
-def _size(store: Store | None) -> int | None:
-    return store.size_in_bytes() if isinstance(store, Sized) else None

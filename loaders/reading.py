@@ -13,6 +13,7 @@ from typing import IO, BinaryIO, Final
 
 from sparc_search.errors import RejectedDocument
 from sparc_search.records import Document
+from sparc_search.stored import EncodedDocument
 
 from .compressed import decompressed
 from .formats import HEAD_BYTES, Formats, by_content
@@ -30,6 +31,8 @@ class Read:
 
     document: Document
     root: Root
+    encoded: EncodedDocument | None = None
+    """The same with its passages, if it comes from an index and need not be encoded."""
 
 
 class Reading:
@@ -81,7 +84,7 @@ class Reading:
         stream = decompressed(file, found.name)
         name = self._format(found, stream)
         reader = self._formats.reader(name)
-        if not getattr(reader, "sandboxed", False):
+        if not reader.sandboxed:
             yield from items_of(lambda: reader.read(stream, found.name, self._options))
         elif found.root.kind == "stdin" and not self._formats.only:
             with tempfile.TemporaryFile() as spool:  # the beginning was looked at, so the pipe no longer has it

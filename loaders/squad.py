@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
+from sparc_search.squad import Article, contexts_of, readable, title_of
 
 from .builder import TextBuilder
 from .decode import decoded, whole
@@ -15,7 +17,7 @@ from .limits import JSON_BYTES
 from .resuming import Item, Resuming
 
 
-class SquadReader:
+class SquadReader(Reader):
     """SQuAD JSON: one article is one document; questions and answers are left out."""
 
     suffixes = (".json",)
@@ -49,19 +51,15 @@ def _items(articles: list[Any], source: str) -> Iterator[Item]:
             yield RejectedDocument(f"article {number}: {reject.message}", reject.remedy)
 
 
-def _document(article: Any, number: int, source: str) -> Document:
+def _document(article: Article, number: int, source: str) -> Document:
     """Titles are not unique in every SQuAD-like file, so the number tells articles apart."""
     builder = TextBuilder()
-    for paragraph in article["paragraphs"]:
-        builder.block(_one_paragraph(paragraph["context"]))
+    for context in contexts_of(article):
+        builder.block(_one_paragraph(context))
     document = builder.build(f"{source}#{number}", source)
-    return Document(document.id, document.text, _title(article), source)
+    return Document(document.id, document.text, readable(title_of(article)), source)
 
 
 def _one_paragraph(context: str) -> str:
     """Without blank lines of its own, so that what SQuAD calls a paragraph stays one."""
     return "\n".join(line for line in context.splitlines() if line.strip())
-
-
-def _title(article: Any) -> str:
-    return " ".join(str(article.get("title") or "").replace("_", " ").split())

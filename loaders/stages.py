@@ -16,6 +16,7 @@ from .walk import Found, Passed
 
 _POOLS: Final = 4  # that may be encoded and not yet taken
 _OVERHEAD: Final = 1_000  # characters that anything counts for besides its text
+_ENCODED: Final = 50  # times as much as its text alone does a document count for that has its phrase blocks
 
 
 class Arrived:
@@ -50,9 +51,11 @@ Jobs = queue.SimpleQueue[Job | None]
 Cuts = queue.SimpleQueue[CutJob | None]
 
 
-def cost(item: Read | Passed) -> int:
+def cost(item: Read | Job | Passed) -> int:
     """What an item takes of the budget from when it is read until it is finished with."""
-    return _OVERHEAD + (len(item.document.text) if isinstance(item, Read) else 0)
+    if isinstance(item, Passed):
+        return _OVERHEAD
+    return _OVERHEAD + len(item.document.text) * (_ENCODED if item.encoded else 1)
 
 
 class Arrivals:
@@ -70,6 +73,9 @@ class Arrivals:
             first = len(self._items) == 1
         if first:
             self._inbox.put(Arrived())
+
+    def __len__(self) -> int:
+        return len(self._items)
 
     def take(self) -> list[Read | Passed]:
         """All that is there."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import title_from_name
@@ -12,7 +13,7 @@ from .decode import decoded, whole
 from .limits import TEXT_BYTES
 
 
-class TextReader:
+class TextReader(Reader):
     """Plain text: one document, paragraphs between blank lines."""
 
     suffixes = (".txt", ".text")

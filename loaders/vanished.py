@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sparc_search.interfaces import SourceCatalogue
-
 from .patterns import Filters
 from .seen import Seen
+from .target import Target
 from .walk import Root
 
 
 def vanished(
-    store: SourceCatalogue, roots: Sequence[Root], filters: Filters, seen: Seen, corpus: str = ""
+    target: Target, roots: Sequence[Root], filters: Filters, seen: Seen, corpus: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Id and source of each. What could not be read this time, or is left out by a filter, has not vanished.
 
@@ -22,7 +21,7 @@ def vanished(
     for root in roots:
         if root.kind == "stdin":
             continue  # two runs from a pipe need not be of the same source
-        for document_id, source in store.documents_from(root.prefix):
+        for document_id, source in target.documents_from(root.prefix):
             ours = document_id.startswith(prefix) and root.covers(source)
             if ours and document_id not in seen and not seen.in_doubt(source):
                 below = source[len(root.path) :].lstrip("/") if root.kind == "folder" else source

@@ -22,11 +22,11 @@ STDIN: Final = "-"
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """One thing the user named: a folder, a file, a glob, or standard input."""
+    """Where documents come from: a folder, a file, a glob, standard input, a program's own hands, another index."""
 
-    kind: Literal["folder", "file", "glob", "stdin"]
-    path: str
-    """Absolute, except for `-`; of a glob the pattern."""
+    kind: Literal["folder", "file", "glob", "stdin", "program", "index"]
+    path: str = ""
+    """Absolute, except for `-`; of a glob the pattern; of a program and an index nothing."""
 
     def covers(self, source: str) -> bool:
         """Whether a document of this source came from here."""

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Final
 from xml.etree import ElementTree
 
 from sparc_search.errors import MissingExtra, RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
@@ -22,7 +23,7 @@ _CHUNK: Final = 1 << 16
 _PROLOG: Final = 1 << 16
 
 
-class WikipediaReader:
+class WikipediaReader(Reader):
     """Wikipedia XML dumps (.xml, .xml.bz2): articles without redirects and talk pages (extra `wikipedia`)."""
 
     suffixes = (".xml",)

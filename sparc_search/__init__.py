@@ -2,10 +2,12 @@
 
     from sparc_search import Index
 
-    with Index.open("my-index") as index:
-        reply = index.ask("Who painted the ceiling?")
+    with Index.create("notes") as index:
+        index.ingest("~/notes")
+        print(index.ask("Who signed the lease?").best)
 
-Importing the package loads nothing heavy: each name below is loaded when it is first used.
+`Index` is the whole library; docs/python.md shows it on one page. Importing the package loads nothing heavy: each name
+below is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .errors import SparcSearchError
     from .index import Index
+    from .loaders.outcomes import Report, Summary
     from .records import Answer, Document, Passage, Reply
     from .settings import Settings
 
-__all__ = ["Answer", "Document", "Index", "Passage", "Reply", "Settings", "SparcSearchError"]
+__all__ = ["Answer", "Document", "Index", "Passage", "Reply", "Report", "Settings", "SparcSearchError", "Summary"]
 
 _WHERE = {
     "Answer": "records",
@@ -27,8 +30,10 @@ _WHERE = {
     "Index": "index",
     "Passage": "records",
     "Reply": "records",
+    "Report": "loaders.outcomes",
     "Settings": "settings",
     "SparcSearchError": "errors",
+    "Summary": "loaders.outcomes",
 }
 
 

@@ -58,7 +58,7 @@ class Blocks(Protocol):
 
     @property
     def offsets(self) -> Callable[[int], NDArray[np.int32]]:
-        """Of a block: its tokens' characters."""
+        """First and last character of each token of a block, by its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,13 @@ class BlockBatch:
     lex_ids: NDArray[Any]  # (terms,)
     lex_impacts: NDArray[np.float32]  # (terms,)
     offsets: Callable[[int], NDArray[np.int32]]
-    """Of a block: its tokens' characters. They are needed of few blocks only."""
+    """First and last character of each token of a block, by its number; asked for the few blocks that are shown."""
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def laid_out(self) -> BlockBatch:
-        """They are."""
+        """The batch itself: its blocks lie end to end already."""
         return self
 
 
@@ -147,7 +147,7 @@ class _PlainMatrices:
 
 
 def before(counts: Ints) -> Ints:
-    """How many come before each."""
+    """The sum of the counts before each: `[2, 3, 1]` is `[0, 2, 5]`."""
     sums: Ints = counts.cumsum() - counts
     return sums
 

@@ -2,6 +2,7 @@
 
     SparcSearchError            exit code 1
     ├── UsageError              exit code 2   the call itself is wrong
+    │   └── Unsupported                       this engine, encoder or dense store does not do that
     ├── ConfigError             exit code 2   a setting is unknown or has a wrong value
     ├── NotThere                              what was asked for by name is not in the index
     ├── PluginError                           a plugin is unknown or does not load
@@ -18,6 +19,7 @@
     │   ├── ModelNotFound                     there are none
     │   └── ModelDamaged                      a wrong key, shape or hash
     ├── EngineError                           a search server failed or cannot be reached
+    │   ├── Incomplete                        it answered, but a part of the index is not there
     │   └── ServerError                       a local server cannot be fetched, started or stopped
     └── Interrupted             exit code 130 stopped by Ctrl-C
 
@@ -48,6 +50,10 @@ class UsageError(SparcSearchError):
     """The call itself is wrong: a missing argument, two options that exclude each other."""
 
     exit_code = 2
+
+
+class Unsupported(UsageError):
+    """A plugin is asked for something optional that it does not do."""
 
 
 class ConfigError(SparcSearchError):
@@ -122,6 +128,10 @@ class ModelDamaged(ModelError):
 
 class EngineError(SparcSearchError):
     """A search server failed or cannot be reached."""
+
+
+class Incomplete(EngineError):
+    """The engine answered, but not from the whole index: a shard is lost, a time limit was reached."""
 
 
 class ServerError(EngineError):

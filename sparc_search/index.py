@@ -1,31 +1,53 @@
-"""The public face: open an index and ask it.
+"""The front door: everything that can be done with an index, as methods of one class.
 
-from sparc_search.index import Index
+>>> from sparc_search import Index
+>>> with Index.create("alps") as index:
+...     report = index.add(["The Eiger was first climbed in 1858 by Charles Barrington."])
+...     reply = index.ask("Who climbed the Eiger first?")
+>>> report.indexed, reply.best.text
+(1, 'Charles Barrington')
 
-with Index.open("my-index") as index:
-    reply = index.ask("Who painted the ceiling?", k=3)
-    print(reply.best.text, reply.best.passage.title, reply.seconds)
+In the examples of the methods `index` is an index of two notes, as this makes it:
+
+>>> index = Index.create("notes", exist_ok=True)
+>>> _ = index.add([
+...     {"id": "eiger", "title": "Eiger", "text": "The Eiger was first climbed in 1858.", "metadata": {"height": 3967}},
+...     {"id": "baltic", "title": "Baltic Sea", "text": "The Baltic Sea has a mean depth of 55 metres."},
+... ])
+>>> index.close()
 """
 
 from __future__ import annotations
 
 import re
+import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO, Unpack
 
-from . import plugins
-from .errors import UsageError
-from .interfaces import Configurable, DenseSearch, DenseStore, Encoder, Preparable, Store, StoreOpener, VectorSource
-from .records import STRATEGIES, Reply, Strategy
+from .encoder import Encoder
+from .engine import Admin, Engine, supports
+from .errors import IndexFailure, IndexMismatch, IndexNotFound, NotThere, UsageError
+from .opening import derived_vectors, open_encoder, open_engine, rebuild_engine
+from .records import STRATEGIES, Document, Passage, Reply, Strategy
 from .search import confidence
 from .search.coordinator import Coordinator, SearchOptions
 from .settings import Settings, load
+from .stored import EncodedDocument, Listing
 
-BATCH = 16
+if TYPE_CHECKING:  # to ask a question none of this is needed
+    from .loaders.given import Given
+    from .loaders.outcomes import Report, Summary
+    from .loaders.planning import FileOptions
+    from .loaders.running import Listener
+    from .stores.verification import Verification
+
+BATCH: Final = 16
 """Questions that are encoded and searched together."""
 
 # Control characters separate words and are nothing else; half characters have no bytes to encode.
@@ -33,33 +55,92 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 _HALF = re.compile("[\ud800-\udfff]")
 
 
-class Index:
-    """An index, opened to answer questions. Safe to use from several threads."""
+class Sizes(NamedTuple):
+    """Bytes of an index."""
 
-    def __init__(self, store: Store, encoder: Encoder, dense: DenseStore | None, settings: Settings) -> None:
-        self.store = store
-        self.encoder = encoder
+    before: int
+    after: int
+
+
+class Index:
+    """An index: made, filled, asked, looked after.
+
+    Asking and reading is safe from several threads. Writing is too, one call after the other. The first call that
+    writes makes this process the one writer, and it stays that until `close`: many small `add`s cost no more than one
+    large one, and others that want to write are told so at once. Opening and reading never wait for a writer.
+
+    An index is opened whichever model or format made it, so that it can be listed, exported and upgraded; the model is
+    loaded, and must be the right one, when something is asked or added. Errors are those of the command line
+    (`sparc_search.errors`).
+    """
+
+    def __init__(self, settings: Settings, encoder: Encoder | None = None) -> None:
+        """An index that may not be there yet; `open` and `create` are the usual ways in."""
         self.settings = settings
-        self._dense = dense
-        calibration = confidence.from_card(getattr(encoder, "card", {}))
-        self._coordinator = Coordinator(store, dense, calibration)
+        if encoder is not None:
+            self.encoder = encoder  # in place of the property
+        self._opened = ExitStack()
+        self._opened_for = ""
+        """Fingerprint of the model that `engine` must be of; empty if any will do."""
+        self._writer: Engine | None = None
+        self._writing_lock = threading.RLock()
 
     @classmethod
     def open(
-        cls, path: str | Path | None = None, *, settings: Settings | None = None, encoder: Encoder | None = None
+        cls,
+        path: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        encoder: Encoder | str | None = None,
+        **overrides: Any,
     ) -> Index:
-        """Open the index in a folder (default: the one of the settings) with its model."""
-        settings = settings or load()
-        location = Path(path) if path is not None else settings.index
-        encoder = encoder or open_encoder(settings)
-        store = open_store(replace(settings, index=location), encoder.fingerprint, writable=False)
+        """Open the index in a folder; without one, the index that the settings name.
+
+        Settings come from files and the environment, unless `settings` is given; keywords overrule them (`engine`,
+        `model`, `strategy`, …). An `encoder` is the name of a plugin, as in the settings, or one that is open already:
+        then the index must have been made with it.
+
+        >>> with Index.open("notes", strategy="sparse", top_k=1) as index:
+        ...     index.ask("When was the Eiger climbed?").best.text
+        '1858'
+        """
+        index = cls(*_chosen(path, settings, encoder, overrides))
         try:
-            if isinstance(encoder, Preparable):
-                encoder.prepare()
-            return cls(store, encoder, _open_dense(store, location, settings), settings)
+            _ = index._asking if isinstance(encoder, Encoder) else index.engine
         except BaseException:
-            store.close()
+            index.close()
             raise
+        return index
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        encoder: Encoder | str | None = None,
+        exist_ok: bool = False,
+        **overrides: Any,
+    ) -> Index:
+        """Make an empty index; with `exist_ok` open the one that is there, if it is of the same model.
+
+        >>> with Index.create("letters") as index:
+        ...     index.stats()["documents"]
+        0
+        """
+        index = cls(*_chosen(path, settings, encoder, overrides))
+        try:
+            if not exist_ok and index._is_there():
+                raise IndexFailure(
+                    f"there is an index at {index.settings.index} already", "open it, or say `exist_ok=True`"
+                )
+            with index._writing(index.encoder.fingerprint):
+                return index
+        except BaseException:
+            index.close()
+            raise
+
+    # --- asking ------------------------------------------------------------------------------------------------------
 
     def ask(
         self,
@@ -70,9 +151,15 @@ class Index:
         where: Mapping[str, str] | None = None,
         explain: bool = False,
     ) -> Reply:
-        """Answer one question; `where` lets only passages with these metadata through."""
-        options = self._options(k, strategy, where, explain)
-        return self._answer([question], options)[0]
+        """Answer one question; `where` lets only passages with these metadata through.
+
+        >>> reply = index.ask("When was the Eiger climbed?", k=3)
+        >>> reply.best.text, reply.best.passage.title
+        ('1858', 'Eiger')
+        >>> index.ask("When was the Eiger climbed?", where={"height": "4478"}).answers
+        ()
+        """
+        return self._answer([question], self._options(k, strategy, where, explain))[0]
 
     def ask_many(
         self,
@@ -83,17 +170,30 @@ class Index:
         where: Mapping[str, str] | None = None,
         explain: bool = False,
     ) -> Iterator[Reply]:
-        """Answer many questions, in their order; they are encoded and searched in batches."""
+        """Answer many questions, in their order; they are encoded and searched in batches.
+
+        >>> questions = ["When was the Eiger climbed?", "How deep is the Baltic Sea?"]
+        >>> [reply.best.passage.document_id for reply in index.ask_many(questions)]
+        ['eiger', 'baltic']
+        """
         options = self._options(k, strategy, where, explain)
         stream = iter(questions)
         while batch := list(islice(stream, BATCH)):
             yield from self._answer(batch, options)
 
+    def prepare(self) -> None:
+        """Load the model now, and see whether the index is of it, rather than with the first question.
+
+        >>> index.prepare()
+        """
+        _ = self._asking
+
     def _answer(self, questions: list[str], options: SearchOptions) -> list[Reply]:
+        encoder, coordinator = self._asking
         began = time.perf_counter()
-        encoded = self.encoder.encode_questions([cleaned(question) for question in questions])
+        encoded = encoder.encode_questions([cleaned(question) for question in questions])
         share = (time.perf_counter() - began) / len(questions)
-        replies = self._coordinator.answer(encoded, options)
+        replies = coordinator.answer(encoded, options)
         return [
             replace(reply, question=question, seconds={"encode": share, **reply.seconds})
             for question, reply in zip(questions, replies, strict=True)
@@ -115,13 +215,266 @@ class Index:
             first_stage_lex_weight=settings.first_stage_lex_weight,
             where=dict(where or {}),
             explain=explain,
+            refuse_partial=settings.partial == "refuse",
         )
 
+    # --- filling -----------------------------------------------------------------------------------------------------
+
+    def add(self, documents: Iterable[Given] | Given, *, on_event: Listener | None = None) -> Report:
+        """Add documents, or replace those of the same id; what has not changed is not encoded again.
+
+        A document is a `Document`, a dict with `text` and, if you like, `id`, `title` and `metadata`, or just a text.
+        One without an id gets one that follows from its content. Numbers and truth values in the metadata become text.
+        Documents are taken in this thread, one by one as there is room: a generator over millions will do. On return
+        all of them are durable, and the next question sees them.
+
+        >>> report = index.add([{"id": "cook", "title": "Mount Cook", "text": "Mount Cook is 3,724 metres high."}, 7])
+        >>> report.indexed, report.unchanged, report.rejected
+        (1, 0, 1)
+        >>> report.rejects[0].reason
+        'a document is a text, a dict or a Document, not int'
+        >>> index.ask("How high is Mount Cook?").best.passage.document_id
+        'cook'
+        """
+        from .loaders.given import given
+        from .loaders.plan import Plan
+        from .loaders.running import run_documents
+
+        encoder = self.encoder
+        with self._writing(encoder.fingerprint) as engine:
+            return run_documents(Plan(documents=given(documents)), encoder, engine, on_event)
+
+    def ingest(
+        self,
+        *paths: str | Path,
+        sync: bool = False,
+        rebuild: bool = False,
+        dry_run: bool = False,
+        rejects: str | Path | None = None,
+        retry_rejects: bool = False,
+        on_event: Listener | None = None,
+        stop: threading.Event | None = None,
+        **options: Unpack[FileOptions],
+    ) -> Summary:
+        """Read files, folders, globs or `-` (standard input), as `sparc-search ingest` does; its summary.
+
+        `sync` deletes what these paths no longer hold, `rebuild` makes the index anew from them, `dry_run` writes
+        nothing. What is rejected goes to a file beside the index (or to `rejects`); `retry_rejects` reads that again.
+        Options are `format`, `include` and `exclude` (lists of globs), `corpus`, `id_field`, `text_field`,
+        `title_field`, `max_rejects`, `batch_tokens` and `readers`.
+
+        `on_event` is told the plan, what becomes of each document, how far it is, and the summary. Setting `stop` ends
+        the run after the batch in flight; the same call goes on from there later. A rebuild that was stopped, or that
+        found nothing, leaves the old index in its place.
+
+        >>> _ = Path("rhine.md").write_text("# Rhine\\n\\nThe Rhine flows into the North Sea.")
+        >>> summary = index.ingest("rhine.md")
+        >>> summary.read, summary.indexed, summary.rejected
+        (1, 1, 0)
+        >>> index.ask("Where does the Rhine flow?").best.passage.title
+        'Rhine'
+        """
+        from .loaders.history import note_ingest, rejects_path
+        from .loaders.planning import plan_files
+        from .loaders.rejects import RejectFile
+        from .loaders.running import run_files
+
+        place = Path(rejects) if rejects else rejects_path(self.settings.index)
+        retry = place if retry_rejects else None
+        plan = plan_files(paths, sync=sync, rebuild=rebuild, dry_run=dry_run, retry=retry, **options)
+        with self._filling(dry_run=dry_run, rebuild=rebuild) as (engine, keep):
+            summary = run_files(plan, self.encoder, engine, RejectFile(place), on_event, stop)
+            if not dry_run:
+                note_ingest(self.settings.index, summary, [str(path) for path in paths])
+            keep(not summary.stopped and not summary.found_nothing)
+        return summary
+
+    def delete(self, ids: Iterable[str] | str, *, purge: bool = False) -> int:
+        """Delete documents by their ids; how many there were. `purge` leaves no byte of them in the files.
+
+        >>> index.delete(["eiger", "nothing"])
+        1
+        """
+        with self._writing() as engine:
+            count = engine.writer().delete([ids] if isinstance(ids, str) else ids)
+            if purge:
+                engine.admin().compact()
+        return count
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def documents(self) -> Iterator[Document]:
+        """All documents, as they were added, by id.
+
+        >>> [document.title for document in index.documents()]
+        ['Baltic Sea', 'Eiger']
+        """
+        return (encoded.document for encoded in self._documents())
+
+    def document(self, id: str) -> Document:
+        """The document of an id; `NotThere` if there is none.
+
+        >>> dict(index.document("eiger").metadata)
+        {'height': '3967'}
+        """
+        for encoded in self._documents([id]):
+            return encoded.document
+        raise NotThere(f"there is no document {id!r} in the index", "`Index.documents` lists all")
+
+    def passages(self, document_id: str = "") -> Iterator[Passage]:
+        """The passages that a document was cut into; without an id, those of all documents.
+
+        >>> [passage.text for passage in index.passages("baltic")]
+        ['The Baltic Sea has a mean depth of 55 metres.']
+        """
+        offset, more = 0, True
+        with self.engine.view() as view:
+            while more:
+                page = view.list_passages(Listing(document_id=document_id, offset=offset, size=200))
+                yield from page.passages
+                offset, more = offset + len(page.passages), page.more
+
+    def stats(self) -> dict[str, Any]:
+        """What the index holds and how much room it takes.
+
+        >>> facts = index.stats()
+        >>> facts["documents"], facts["passages"]
+        (2, 2)
+        """
+        return dict(self.engine.admin().describe())
+
+    # --- moving ------------------------------------------------------------------------------------------------------
+
+    def export(self, target: str | Path | TextIO, *, encoded: bool = False) -> None:
+        """Write all documents as JSON lines, to a file (`.gz`: compressed) or to a text stream.
+
+        With `encoded` their phrase blocks are there too, so that `import_` need not encode anything again.
+
+        >>> index.export("notes.jsonl.gz", encoded=True)
+        """
+        from .loaders.exchange import write_lines
+        from .stores.exchange import Header, export_lines
+
+        if encoded:  # an older format is listed without blocks, so the format must be today's
+            open_engine(self.settings, self.engine.encoder).close()
+        lines = export_lines(self._documents(), Header(self.engine.encoder, encoded))
+        if isinstance(target, str | Path):
+            write_lines(Path(target), lines)
+        else:
+            for line in lines:
+                target.write(line + "\n")
+
+    def import_(self, source: str | Path | Iterable[str], *, on_event: Listener | None = None) -> Report:
+        """Add the documents of an export, which is a file or an iterable of its lines.
+
+        One with phrase blocks is taken over as it is, and needs no model; any other is encoded.
+
+        >>> index.export("notes.jsonl")
+        >>> with Index.create("copy") as copy:
+        ...     copy.import_("notes.jsonl").indexed
+        2
+        """
+        from .loaders.exchange import lines_of, read_export
+        from .loaders.plan import Plan
+        from .loaders.running import run_documents
+
+        with closing(lines_of(source)) as lines:
+            header, documents = read_export(lines)
+            encoder = None if header.encoded else self.encoder
+            with self._writing(encoder.fingerprint if encoder else header.encoder) as engine:
+                return run_documents(Plan(documents=documents), encoder, engine, on_event)
+
+    def reencode(self, model: str | Path | None = None, *, on_event: Listener | None = None) -> Report:
+        """Encode all documents anew, from their stored texts, with another model.
+
+        The new index is made beside the old one, which serves until the new one takes its place, in one step. If it is
+        stopped, the same call goes on where it was. From then on this index asks with that model.
+
+        >>> index.reencode()
+        Traceback (most recent call last):
+        sparc_search.errors.IndexFailure: the index at notes is of this model already (name another with --model)
+        """
+        settings = self.settings if model is None else self.settings.changed(model=str(model))
+        encoder = self.encoder if model is None else open_encoder(settings)
+        if self.engine.encoder == encoder.fingerprint:
+            raise IndexFailure(f"the index at {settings.index} is of this model already", "name another with --model")
+        return self._encode_anew(settings, encoder, on_event)
+
+    def upgrade(self, *, on_event: Listener | None = None) -> Report | None:
+        """Bring an index of another format or another model up to this version and model, from its stored texts.
+
+        As `reencode` does it: beside the old one, offline, continued if it was stopped. None if there is nothing to do.
+
+        >>> index.upgrade() is None
+        True
+        """
+        try:
+            open_engine(self.settings, self.encoder.fingerprint).close()
+        except IndexMismatch:
+            return self._encode_anew(self.settings, self.encoder, on_event)
+        return None
+
+    def _encode_anew(self, settings: Settings, encoder: Encoder, on_event: Listener | None) -> Report:
+        from .loaders.moving import move
+
+        old = self.engine
+        with self._rebuilding(encoder, settings) as new:
+            return move(old, new, encoder, on_event)
+
+    # --- looking after -----------------------------------------------------------------------------------------------
+
+    def verify(self, *, repair: bool = False, sample: int = 20) -> Verification:
+        """Check sums, counts, every block, posting and vector; `repair` makes again what is damaged.
+
+        Derived files are made from the database, the passages of a document from its stored text, with the model.
+
+        If all is well, a sample of passages is encoded again and compared with what is stored; 0 needs no model.
+
+        >>> index.verify(sample=1).ok
+        True
+        """
+        from .loaders.moving import encoded_again
+        from .stores.verification import verify
+
+        with ExitStack() as stack:
+            engine = stack.enter_context(self._writing()) if repair else self.engine
+            vectors = stack.enter_context(closing(derived_vectors(self.settings, engine)))
+            verification = verify(engine, vectors, lambda: self.encoder, encoded_again, repair=repair, sample=sample)
+        if repair:
+            self._forget()
+        return verification
+
+    def compact(self) -> Sizes:
+        """Put the pieces of the index together and give back the room of what was deleted; bytes before and after.
+
+        >>> sizes = index.compact()
+        >>> sizes.after <= sizes.before
+        True
+        """
+        with self._writing() as engine:
+            admin = engine.admin()
+            before = _size(admin)
+            admin.compact()
+            return Sizes(before, _size(admin))
+
+    def rollback(self) -> str:
+        """Serve the version before the last rebuild again; its name. Only a cluster keeps one.
+
+        >>> index.rollback()  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        sparc_search.errors.Unsupported: this engine cannot go back to a version before (...)
+        """
+        with self._writing() as engine:
+            version = engine.admin().rollback()
+        self._forget()
+        return version
+
     def close(self) -> None:
-        """Let go of the files."""
-        if self._dense is not None:
-            self._dense.close()
-        self.store.close()
+        """Let go of files and of the right to write; nothing that was acknowledged depends on it."""
+        try:
+            self._stop_writing()
+        finally:
+            self._opened.close()
 
     def __enter__(self) -> Index:
         return self
@@ -129,39 +482,110 @@ class Index:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    # --- what is open ------------------------------------------------------------------------------------------------
 
-def open_encoder(settings: Settings) -> Encoder:
-    """The encoder that the settings name."""
-    opened: Any = plugins.load("encoders", settings.encoder)(settings.model, threads=settings.threads)
-    assert isinstance(opened, Encoder)
-    return opened
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The model, opened at its first use."""
+        return open_encoder(self.settings)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What is read from (see `sparc_search.engine`)."""
+        return self._open_reader("")
+
+    @cached_property
+    def _asking(self) -> tuple[Encoder, Coordinator]:
+        """What a question needs: a model, and an index of it."""
+        encoder = self.encoder
+        self._must_be_of(encoder)
+        encoder.prepare()
+        vectors = derived_vectors(self.settings, self.engine)
+        self._opened.callback(vectors.close)
+        return encoder, Coordinator(self.engine, vectors, confidence.from_card(encoder.card))
+
+    def _must_be_of(self, encoder: Encoder) -> None:
+        if self._opened_for != encoder.fingerprint:
+            self.engine = self._open_reader(encoder.fingerprint)
+
+    def _open_reader(self, encoder: str) -> Engine:
+        engine = open_engine(self.settings, encoder)
+        self._opened.callback(engine.close)  # and not before: other threads may be reading
+        self._opened_for = encoder
+        return engine
+
+    def _forget(self) -> None:
+        """Open anew what is read from next: the index has been replaced."""
+        self._opened_for = ""
+        for name in ("engine", "_asking"):
+            self.__dict__.pop(name, None)
+
+    def _documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
+        with self.engine.view() as view:
+            yield from view.documents(ids)
+
+    def _is_there(self) -> bool:
+        try:
+            return bool(self.engine)
+        except IndexNotFound:
+            return False
+
+    @contextmanager
+    def _writing(self, encoder: str = "") -> Iterator[Engine]:
+        """The index, open for writing, made if there is none; for a model, if it must be of one."""
+        with self._writing_lock:
+            if self._writer is None:
+                self._writer = open_engine(self.settings, encoder, writable=True)
+            elif encoder not in ("", self._writer.encoder):
+                open_engine(self.settings, encoder).close()  # says what is wrong
+            yield self._writer
+
+    def _stop_writing(self) -> None:
+        with self._writing_lock:
+            writer, self._writer = self._writer, None
+            if writer is not None:
+                writer.close()
+
+    @contextmanager
+    def _rebuilding(self, encoder: Encoder, settings: Settings) -> Iterator[Engine]:
+        """The index to come; it takes the place of this one when the context ends without an error."""
+        with self._writing_lock:
+            self._stop_writing()
+            with rebuild_engine(settings, encoder.fingerprint) as new:
+                yield new
+            self.settings, self.encoder = settings, encoder
+            self._forget()
+
+    @contextmanager
+    def _filling(self, *, dry_run: bool, rebuild: bool) -> Iterator[tuple[Engine | None, Callable[[bool], None]]]:
+        """Where an ingest writes to, and whom to tell whether a rebuild is to be kept."""
+        if dry_run:
+            yield self._for_dry_run(), lambda wanted: None
+        elif rebuild:
+            try:
+                with self._rebuilding(self.encoder, self.settings) as engine:
+                    yield engine, _leave_unless
+            except _Left:
+                pass
+        else:
+            with self._writing(self.encoder.fingerprint) as engine:
+                yield engine, lambda wanted: None
+
+    def _for_dry_run(self) -> Engine | None:
+        try:
+            self._must_be_of(self.encoder)
+            return self.engine
+        except IndexNotFound:
+            return None
 
 
-def open_store(settings: Settings, encoder: str, *, writable: bool) -> Store:
-    """The store that the settings name, for an encoder's fingerprint; an empty one opens whatever is there."""
-    return store_opener(settings)(settings.index, encoder, writable=writable)
+class _Left(Exception):
+    """A rebuild that is not to be kept."""
 
 
-def store_opener(settings: Settings) -> StoreOpener:
-    """What opens the store that the settings name."""
-    opener = plugins.load("stores", settings.engine)
-    if isinstance(opener, Configurable):
-        return opener.with_settings({value.key: value.value for value in settings.values()})
-    return opener
-
-
-def _open_dense(store: Store, location: Path, settings: Settings) -> DenseStore | None:
-    """A dense store beside the store; none if the store searches vectors itself, in the way that is wanted."""
-    own = getattr(store, "dense_store", "faiss")
-    if settings.dense_store == own and isinstance(store, DenseSearch):
-        return None
-    if not isinstance(store, VectorSource):
-        raise UsageError(
-            f"the store {settings.engine!r} gives no vectors to a dense store", "set `strategy` to `sparse`"
-        )
-    opened = plugins.load("dense_stores", settings.dense_store)(location / "dense", store, writable=False)
-    assert isinstance(opened, DenseStore)
-    return opened
+def _leave_unless(wanted: bool) -> None:
+    if not wanted:
+        raise _Left
 
 
 def cleaned(question: str) -> str:
@@ -177,3 +601,19 @@ def _strategy(name: str) -> Strategy:
         if strategy == name:
             return strategy
     raise UsageError(f"no strategy {name!r}", f"known are: {', '.join(STRATEGIES)}")
+
+
+def _chosen(
+    path: str | Path | None, settings: Settings | None, encoder: Encoder | str | None, overrides: Mapping[str, Any]
+) -> tuple[Settings, Encoder | None]:
+    """The settings of a call, and the encoder if one is open already."""
+    values = dict(overrides)
+    if path is not None:
+        values["index"] = Path(path).expanduser()
+    if isinstance(encoder, str):
+        values["encoder"] = encoder
+    return (settings or load()).changed(**values), encoder if isinstance(encoder, Encoder) else None
+
+
+def _size(admin: Admin) -> int:
+    return admin.size_in_bytes() if supports(admin, Admin.size_in_bytes) else 0

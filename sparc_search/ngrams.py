@@ -46,7 +46,7 @@ def parse_feature(name: str) -> tuple[str, ...]:
 
 
 def round_up_9bits(values: ArrayLike) -> NDArray[np.float32]:
-    """The least float32 values with 9 significant bits that are not below `values` (finite, not negative).
+    """Values rounded up to 9 significant bits, as float32; they must be finite and not negative.
 
     `rank_features` keeps 9 significant bits and cuts off the rest. Values that have no more lose nothing there, and
     rounded up they stay upper bounds. Positive values below the least normal float32 are raised to it.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,7 @@ class PhraseQuery:
     weights: NDArray[np.float64]  # (n-grams, 2) for starts and for ends
     terms: NDArray[np.int64]  # (terms,) ids of the lexical terms, ascending
     term_weights: NDArray[np.float64]  # (terms,)
-    max_tokens: int
-    """Most word pieces of an answer."""
+    longest_answer: int  # most word pieces of one
 
 
 class BestSpans(NamedTuple):
@@ -30,9 +30,9 @@ class BestSpans(NamedTuple):
     parts: NDArray[np.float64]  # (spans, 8) the seven summands of the score, in the order of PART_KINDS, and the score
 
 
-@runtime_checkable
-class ScoresSpans(Protocol):
+class ScoresSpans(ABC):
     """Blocks that find their best spans themselves."""
 
+    @abstractmethod
     def best_spans(self, query: PhraseQuery, count: int) -> BestSpans:
         """The best so many that share no token with a better one; fewer only if there are not more."""

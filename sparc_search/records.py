@@ -1,4 +1,4 @@
-"""The words this package speaks: small frozen records that travel between rooms.
+"""The records that travel between rooms: small and frozen.
 
 files -> Document -> Passage -> EncodedPassage -> store
 question -> EncodedQuestion -> Candidate -> Answer(parts)
@@ -16,13 +16,17 @@ from numpy.typing import NDArray
 Side = Literal["start", "end"]
 SIDES: tuple[Side, Side] = ("start", "end")
 
+LEX = "lex"
+FIELDS = (*SIDES, LEX)
+"""The fields of the inverted index: learned weights of n-grams for starts and for ends, lexical terms."""
+
 Features = Mapping[str, Mapping[str, float]]
-"""field (`start`, `end`, `lex`) -> feature name -> value; the dot product of two of these is a sparse score."""
+"""field (one of `FIELDS`) -> feature name -> value; the dot product of two of these is a sparse score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """From character `start` of a document on, its text stands under `heading` (and on `page`, if it has pages)."""
+    """The part of a document from character `start` on: its heading, and its page, if there are pages."""
 
     start: int
     heading: str = ""
@@ -62,7 +66,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SparseColumns:
-    """Rectified attention of one side and n-gram size, by column: what each position's n-gram weighs for whom.
+    """N-gram weights of one side and one n-gram size, by token position: how much its n-gram weighs for which phrases.
 
     Column `j` (a token position) holds entries `indptr[j]:indptr[j + 1]` of `rows` (indices into the kept starts or
     ends) and `values`; the weight is `values * scale`.
@@ -127,7 +131,7 @@ class WeightedNgram:
 
 @dataclass(frozen=True, slots=True)
 class LexTerm:
-    """A word piece of a question for the lexical part; how often it stands there."""
+    """A word piece of a question, for the lexical part, and how often it stands in the question."""
 
     id: int
     name: str
@@ -145,12 +149,14 @@ class EncodedQuestion:
     start_ngrams: tuple[WeightedNgram, ...]
     end_ngrams: tuple[WeightedNgram, ...]
     lex_terms: tuple[LexTerm, ...]
+    longest_answer: int
+    """Most word pieces of an answer to it: as many as the model was trained for."""
 
 
 Strategy = Literal["hybrid", "sparse", "dense"]
 STRATEGIES: tuple[Strategy, Strategy, Strategy] = ("hybrid", "sparse", "dense")
 
-Road = Literal["sparse", "dense"]
+Retriever = Literal["sparse", "dense"]
 """A first stage that proposed a passage."""
 
 PartKind = Literal["dense start", "dense end", "span", "passage", "sparse start", "sparse end", "lex"]
@@ -159,7 +165,7 @@ PART_KINDS: tuple[PartKind, ...] = ("dense start", "dense end", "span", "passage
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """One summand of an answer's score; of n-grams and terms also whose it is and the two weights it multiplies."""
+    """One summand of an answer's score. That of an n-gram or term has a name, and is the product of the two weights."""
 
     kind: PartKind
     value: float
@@ -179,7 +185,7 @@ class Answer:
     """First character of the answer in `passage.text`."""
     end: int
     """The character after its last one."""
-    roads: tuple[Road, ...]
+    roads: tuple[Retriever, ...]
     """Which first stages proposed the passage."""
     parts: tuple[ScorePart, ...]
     """One for each kind, or, in an explained answer, one for each n-gram and term too."""

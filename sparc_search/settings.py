@@ -1,156 +1,296 @@
 """Settings, and where each of them came from: flag > environment > ./sparc-search.toml > user folder > default.
 
 settings = load({"top_k": 3})
-settings.top_k              3
-settings.sources["top_k"]   "flag --top-k"
+settings.top_k                                  3
+settings.sources["top_k"]                       "flag --top-k"
+settings.of_plugin("stores", "opensearch")      {"url": "http://127.0.0.1:9200", …}
+
+The core's settings are the fields of `Settings`. A plugin declares its own (see `setting.py`), and they come from the
+same places. Its declarations are looked up only where they are needed: for a key that the core does not know, for the
+plugin that is opened, and to show all there are.
 """
 
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields
-from difflib import get_close_matches
+import sys
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .errors import ConfigError
+from .setting import MASK, PREFIX, Setting
 
-PREFIX: Final = "SPARC_SEARCH_"
+if TYPE_CHECKING:
+    from .plugins import Group
+    from .trust import Trusted
+
 FILE_NAME: Final = "sparc-search.toml"
-MASK: Final = "********"
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-def _setting(
-    default: Any,
-    help: str,
-    *,
-    choices: tuple[str, ...] = (),
-    least: float | None = None,
-    path: bool = False,
-    secret: bool = False,
-) -> Any:
-    """A field that knows all there is to say about it: its help, and which values it takes."""
-    about = {"help": help, "choices": choices, "least": least, "path": path, "secret": secret}
-    return field(default=default, metadata=about)
+def _setting(default: Any, help: str, **more: Any) -> Any:
+    """A field that knows all there is to say about it: the rest of its `Setting`."""
+    return field(default=default, repr=not more.get("secret"), metadata={"help": help, **more})
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings of one run; `sources` says where each value came from."""
+    """All settings of one run; `sources` says where each value came from.
 
-    index: Path = _setting(Path(".sparc-search/index"), "Folder of the index.")
+    What could run code, move secrets or reach out of a folder is not harmless. SECURITY.md has the reasons.
+    """
+
+    index: Path = _setting(Path(".sparc-search/index"), "Folder of the index.", path=True, harmless=True)
     engine: str = _setting("local", "Store that keeps passages and answers sparse queries (a plugin).")
     encoder: str = _setting("onnx", "Encoder that turns text into vectors and weights (a plugin).")
     model: str = _setting("default", "Model folder, or `default` for the one in the package.", path=True)
     dense_store: str = _setting("faiss", "Store of passage vectors (a plugin).")
-    url: str = _setting(
-        "http://127.0.0.1:9200", "Address of OpenSearch or Elasticsearch; of a cluster several, with commas between."
-    )
-    index_name: str = _setting("sparc-search", "Name of the index on the server (an alias).")
-    user: str = _setting("", "User of the server.")
-    password: str = _setting("", "Its password. Never a flag: others can read those.", secret=True)
-    password_file: str = _setting("", "File that holds the password.", path=True)
-    api_key: str = _setting("", "API key or token of the server, in place of a user. Never a flag.", secret=True)
-    api_key_file: str = _setting("", "File that holds the API key.", path=True)
-    ca_file: str = _setting("", "Certificates to trust besides the usual ones (PEM).", path=True)
-    allow_http: bool = _setting(False, "Talk to other machines without TLS.")
-    shards: int = _setting(1, "Shards of a new index on the server.", least=1)
-    features_in_source: bool = _setting(
-        True, "Keep features readable in `_source` on the server; without, the index is smaller."
-    )
-    strategy: str = _setting("hybrid", "Who proposes passages.", choices=("hybrid", "sparse", "dense"))
-    top_k: int = _setting(5, "Answers to return.", least=1)
-    sparse_candidates: int = _setting(20, "Passages proposed by sparse search.", least=1)
-    dense_candidates: int = _setting(20, "Passages proposed by dense search.", least=1)
-    lex_weight: float = _setting(0.3, "Weight of the lexical part of the score.", least=0)
+    strategy: str = _setting("hybrid", "Who proposes passages.", choices=("hybrid", "sparse", "dense"), harmless=True)
+    top_k: int = _setting(5, "Answers to return.", least=1, harmless=True)
+    sparse_candidates: int = _setting(20, "Passages proposed by sparse search.", least=1, harmless=True)
+    dense_candidates: int = _setting(20, "Passages proposed by dense search.", least=1, harmless=True)
+    lex_weight: float = _setting(0.3, "Weight of the lexical part of the score.", least=0, harmless=True)
     first_stage_lex_weight: float = _setting(
-        0.3, "Weight of the lexical part where sparse search proposes passages.", least=0
+        0.3, "Weight of the lexical part where sparse search proposes passages.", least=0, harmless=True
+    )
+    partial: str = _setting(
+        "flag",
+        "What becomes of answers when a part of the index cannot be searched: shown with a flag, or refused.",
+        choices=("flag", "refuse"),
+        harmless=True,
     )
     host: str = _setting("127.0.0.1", "Address that `serve` listens at; other machines need a token.")
-    port: int = _setting(8000, "Port that `serve` listens at; 0 takes any that is free.", least=0)
-    token: str = _setting("", "Token that clients of `serve` must send. Never a flag.", secret=True)
+    port: int = _setting(8000, "Port that `serve` listens at; 0 takes any that is free.", least=0, harmless=True)
+    token: str = _setting("", "Token that clients of `serve` must send.", secret=True)
     token_file: str = _setting("", "File that holds the token of `serve`.", path=True)
-    threads: int = _setting(0, "Processor threads; 0 lets the libraries choose.", least=0)
-    log_level: str = _setting(
-        "warning", "Least severity that is logged.", choices=("debug", "info", "warning", "error")
+    connections: int = _setting(
+        500, "Connections that `serve` keeps open; fewer where the process may not open as many files.", least=8
     )
-    log_format: str = _setting("text", "Logs as text or as one JSON object a line.", choices=("text", "json"))
+    request_seconds: float = _setting(20.0, "Seconds in which a request to `serve` must have arrived.", least=0.1)
+    login_tries: int = _setting(
+        10, "Wrong tokens that `serve` takes from one address before that has to wait; 0 for no brake.", least=0
+    )
+    threads: int = _setting(0, "Processor threads; 0 lets the libraries choose.", least=0, harmless=True)
+    log_level: str = _setting(
+        "warning", "Least severity that is logged.", choices=("debug", "info", "warning", "error"), harmless=True
+    )
+    log_format: str = _setting(
+        "text", "Logs as text or as one JSON object a line.", choices=("text", "json"), harmless=True
+    )
+    plugin_values: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What was given for settings of plugins; `of_plugin` adds the defaults."""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
+    def of_plugin(self, group: Group, name: str) -> dict[str, Any]:
+        """The settings that a plugin declares, each with its value: what was given, or its default."""
+        from .plugins import settings_of
+
+        own = settings_of(group, name)
+        if own:
+            known = (*_declarations(installed=False), *((f"{group} {name}", setting) for setting in own))
+            _agreed(known, {setting.name for setting in own})
+        return {setting.name: self._value(setting) for setting in own}
+
+    def changed(self, **values: Any) -> Settings:
+        """The same with other values, of the core or of plugins."""
+        return self._with(_from_flags(values, lambda setting: "program"))
+
     def values(self) -> Iterator[Value]:
-        """Every setting with its source, in the order of this class."""
-        for key, spec in SPECS.items():
-            yield Value(key, getattr(self, key), self.sources.get(key, "default"), spec.metadata["secret"])
+        """Every setting of the core and of all plugins that are installed, with its source."""
+        for setting in all_declared().values():
+            yield Value(setting, self._value(setting), self.sources.get(setting.name, "default"))
+
+    def _value(self, setting: Setting) -> Any:
+        if setting.name in CORE:
+            return getattr(self, setting.name)
+        return self.plugin_values.get(setting.name, setting.default)
+
+    def _with(self, found: _Found) -> Settings:
+        core = {key: given.value for key, given in found.items() if key in CORE}
+        others = {key: given.value for key, given in found.items() if key not in CORE}
+        sources = {key: given.source for key, given in found.items()}
+        return replace(
+            self,
+            **core,
+            plugin_values=MappingProxyType({**self.plugin_values, **others}),
+            sources=MappingProxyType({**self.sources, **sources}),
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """One setting as it is shown."""
 
-    key: str
+    setting: Setting
     value: object
     source: str
-    secret: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name of the setting."""
+        return self.setting.name
 
     @property
     def shown(self) -> object:
         """The value, fit to be printed: secrets are masked, paths are text."""
-        if self.secret and self.value:
+        if self.setting.secret and self.value:
             return MASK
         return str(self.value) if isinstance(self.value, Path) else self.value
 
 
-SPECS: Final[Mapping[str, Field[Any]]] = MappingProxyType({f.name: f for f in fields(Settings) if f.name != "sources"})
+CORE: Final[Mapping[str, Setting]] = MappingProxyType(
+    {f.name: Setting(f.name, f.default, **f.metadata) for f in fields(Settings) if f.metadata}
+)
 
 
 def load(
-    flags: Mapping[str, object] = MappingProxyType({}),
+    flags: Mapping[str, object] = _NOTHING,
     *,
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
     user_folder: Path | None = None,
 ) -> Settings:
     """Gather settings from all sources; the parameters stand in for the process's own environment and folders."""
-    environ = os.environ if environ is None else environ
-    files = [(user_folder or user_config_folder()) / FILE_NAME, (folder or Path()) / FILE_NAME]
-    values: dict[str, Any] = {}
-    sources: dict[str, str] = {}
-    for found in (*map(_from_file, files), _from_environment(environ), _from_flags(flags)):  # the strongest is last
-        for key, (value, source) in found.items():
-            values[key], sources[key] = value, source
-    return Settings(**values, sources=MappingProxyType(sources))
+    return read(environ=environ, folder=folder, user_folder=user_folder).settings(flags)
+
+
+def read(
+    *, environ: Mapping[str, str] | None = None, folder: Path | None = None, user_folder: Path | None = None
+) -> Sources:
+    """Read files and environment once."""
+    user_folder = user_config_folder() if user_folder is None else user_folder
+    mine, theirs = (_File.read(place / FILE_NAME) for place in (user_folder, folder or Path()))
+    if theirs.path.absolute() == mine.path.absolute():
+        theirs = replace(theirs, found={})  # the user's own folder is the current one
+    return Sources(mine, theirs, _from_environment(os.environ if environ is None else environ), user_folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What files and environment say; flags come on top."""
+
+    user: _File
+    folder: _File
+    environment: _Found = field(repr=False)
+    user_folder: Path
+
+    def settings(self, flags: Mapping[str, object] = _NOTHING) -> Settings:
+        """The settings of a run; `ConfigError` if some of them need trust in the folder that the user has not given."""
+        if refused := self.refused(flags):
+            raise self._refusal(refused)
+        return self.unguarded(flags)
+
+    def unguarded(self, flags: Mapping[str, object] = _NOTHING) -> Settings:
+        """The same without a look at trust: to be shown, never to be acted upon."""
+        given = _from_flags(flags, lambda setting: f"flag {setting.flag}")
+        return Settings()._with(self.user.found | self.folder.found | self.environment | given)
+
+    def asking(self, flags: Mapping[str, object] = _NOTHING) -> list[Setting]:
+        """The settings that the folder's file decides, and may decide only if the folder is trusted."""
+        stronger = {*self.environment, *(key for key, value in flags.items() if value is not None)}
+        return [
+            given.setting
+            for key, given in self.folder.found.items()
+            if key not in stronger and not self._is_free(given)
+        ]
+
+    def refused(self, flags: Mapping[str, object] = _NOTHING) -> list[Setting]:
+        """The same if the folder is not trusted."""
+        asking = self.asking(flags)
+        return [] if not asking or self.trusted().holds(self.folder.path.parent, self.folder.digest) else asking
+
+    def trusted(self) -> Trusted:
+        """The folders that the user trusts."""
+        from .trust import Trusted
+
+        return Trusted.read(self.user_folder)
+
+    def _is_free(self, given: _Given) -> bool:
+        """Whether the folder's file may say so without trust: it is harmless, or changes nothing."""
+        mine = self.user.found.get(given.setting.name)
+        if given.value == (mine.value if mine else given.setting.default):
+            return True
+        return given.setting.harmless and (not given.setting.path or self.folder.holds(Path(given.value)))
+
+    def _refusal(self, refused: list[Setting]) -> ConfigError:
+        from shlex import quote
+
+        folder = self.folder.path.parent.resolve()
+        why = "has changed since you trusted it" if self.trusted().knows(folder) else "is in a folder you do not trust"
+        named = ", ".join(setting.name + (" (outside the folder)" if setting.harmless else "") for setting in refused)
+        return ConfigError(
+            f"{folder / FILE_NAME} {why}, and sets: {named}",
+            "they decide where questions, texts and secrets go, or which files and code are used. Read the file, then "
+            f"allow it with `sparc-search config trust {quote(str(folder))}`; or set them by a flag, in the "
+            f"environment or in {self.user.path}",
+        )
 
 
 def user_config_folder() -> Path:
     """The folder of the user's own `sparc-search.toml`."""
+    system: str = sys.platform
+    if system == "linux":  # what platformdirs does there, without its import
+        base = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
+        return Path(base, "sparc-search")
     import platformdirs
 
     return Path(platformdirs.user_config_dir("sparc-search", appauthor=False))
 
 
-def flag_name(key: str) -> str:
-    """The command line's spelling of a key: `top_k` is `--top-k`."""
-    return "--" + key.replace("_", "-")
+def all_declared() -> dict[str, Setting]:
+    """Every setting of the core and of all plugins that are installed, by its name."""
+    return _agreed(_declarations(installed=True))
 
 
-_Found = dict[str, tuple[Any, str]]
-_KINDS: Final = {int: "a whole number", float: "a number", bool: "true or false"}
+class _Given(NamedTuple):
+    """A value, what it is a value of, and where it came from."""
+
+    setting: Setting
+    value: Any
+    source: str
 
 
-def _from_file(path: Path) -> _Found:
-    source = f"file {path}"
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}", "make the file readable or remove it") from error
-    except ValueError as error:  # not UTF-8, or not TOML
-        raise ConfigError(f"{path} is not valid TOML: {error}", "correct the file") from error
-    return {key: (_checked(key, value, source, path.parent), source) for key, value in table.items()}
+_Found = dict[str, _Given]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A `sparc-search.toml`: what it says, and the hash of the bytes that say it."""
+
+    path: Path
+    found: _Found = field(default_factory=dict, repr=False)
+    digest: str = ""
+
+    @classmethod
+    def read(cls, path: Path) -> _File:
+        """Read and check a file; one that is not there says nothing."""
+        try:
+            content = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return cls(path)
+        except OSError as error:
+            raise ConfigError(f"cannot read {path}: {error.strerror}", "make the file readable or remove it") from error
+        import tomllib
+
+        from .trust import digest
+
+        try:
+            table = tomllib.loads(content.decode("utf-8"))
+        except ValueError as error:  # not UTF-8, or not TOML
+            raise ConfigError(f"{path} is not valid TOML: {error}", "correct the file") from error
+        source = f"file {path}"
+        settings = {key: find(key, source) for key in table}
+        found = {
+            key: _Given(setting, setting.checked(table[key], source, path.parent), source)
+            for key, setting in settings.items()
+        }
+        return cls(path, found, digest(content))
+
+    def holds(self, path: Path) -> bool:
+        """Whether a path leads into the file's folder, links followed."""
+        return path.resolve().is_relative_to(self.path.parent.resolve())
 
 
 def _from_environment(environ: Mapping[str, str]) -> _Found:
@@ -158,62 +298,54 @@ def _from_environment(environ: Mapping[str, str]) -> _Found:
     for name, text in environ.items():
         if name.startswith(PREFIX) and text:  # set to nothing is not set
             source = f"environment {name}"
-            key = _known(name.removeprefix(PREFIX).lower(), source, spell=lambda key: PREFIX + key.upper())
-            found[key] = (_checked(key, _parsed(key, text), source, Path()), source)
+            key = name.removeprefix(PREFIX).lower()
+            setting = find(key, source, spell=lambda key: PREFIX + key.upper())
+            found[key] = _Given(setting, setting.checked(setting.parsed(text), source, Path()), source)
     return found
 
 
-def _from_flags(flags: Mapping[str, object]) -> _Found:
+def _from_flags(flags: Mapping[str, object], source_of: Callable[[Setting], str]) -> _Found:
     found = {}
     for key, value in flags.items():
         if value is not None:
-            source = f"flag {flag_name(key)}"
-            found[key] = (_checked(key, value, source, Path()), source)
+            setting = find(key)
+            source = source_of(setting)
+            found[key] = _Given(setting, setting.checked(value, source, Path()), source)
     return found
 
 
-def _known(key: str, source: str, spell: Callable[[str], str] = str) -> str:
-    if key in SPECS:
-        return key
-    near = get_close_matches(key, SPECS, n=1)
-    guess = f"did you mean {spell(near[0])}?" if near else f"known are: {', '.join(map(spell, SPECS))}"
+def find(key: str, source: str = "program", spell: Callable[[str], str] = str) -> Setting:
+    """The setting of a name. Other distributions are asked only for a name that is not known here."""
+    if key in CORE:
+        return CORE[key]
+    for installed in (False, True):
+        if found := _agreed(_declarations(installed=installed), {key}):
+            return found[key]
+    from difflib import get_close_matches
+
+    known = all_declared()
+    near = get_close_matches(key, known, n=1)
+    guess = f"did you mean {spell(near[0])}?" if near else f"known are: {', '.join(map(spell, known))}"
     raise ConfigError(f"unknown setting {spell(key)} ({source})", guess)
 
 
-def _parsed(key: str, text: str) -> object:
-    """Text of an environment variable as the type its setting has; what does not fit is left for the check."""
-    wanted: Any = type(SPECS[key].default)
-    if wanted is bool:
-        return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
-    try:
-        return wanted(text) if wanted in (int, float) else text
-    except ValueError:
-        return text
+def _declarations(*, installed: bool) -> Iterator[tuple[str, Setting]]:
+    """Who declares what: the core, the built-in plugins, and if asked for, those of other distributions."""
+    yield from (("sparc-search", setting) for setting in CORE.values())
+    from .plugins import declarations
+
+    yield from declarations(installed=installed)
 
 
-def _checked(key: str, value: object, source: str, base: Path) -> Any:
-    """The value with its right type and in its range; a relative path in a file counts from the file's folder."""
-    spec = SPECS[_known(key, source)]
-    if isinstance(spec.default, Path) and isinstance(value, str | Path):
-        return base / Path(value).expanduser()
-    if isinstance(spec.default, float) and type(value) is int:
-        value = float(value)
-    if type(value) is not type(spec.default):
-        raise _wrong(key, value, source, _KINDS.get(type(spec.default), "text"))
-    if spec.metadata["path"] and value != spec.default:
-        return str(base / Path(str(value)).expanduser())
-    return _in_range(key, value, source, spec)
-
-
-def _in_range(key: str, value: Any, source: str, spec: Field[Any]) -> Any:
-    choices, least = spec.metadata["choices"], spec.metadata["least"]
-    if choices and value not in choices:
-        raise _wrong(key, value, source, "one of " + ", ".join(choices))
-    if least is not None and not (least <= value < float("inf")):  # NaN fails this too
-        raise _wrong(key, value, source, f"{least} or more")
-    return value
-
-
-def _wrong(key: str, value: object, source: str, wanted: str) -> ConfigError:
-    shown = MASK if SPECS[key].metadata["secret"] else repr(value)
-    return ConfigError(f"{key} is {shown} ({source})", f"it must be {wanted}")
+def _agreed(declared: Iterable[tuple[str, Setting]], only: Container[str] | None = None) -> dict[str, Setting]:
+    """Settings by name (all, or only some names); two that declare one name must mean the same."""
+    found: dict[str, tuple[str, Setting]] = {}
+    for owner, setting in declared:
+        if only is None or setting.name in only:
+            first, known = found.setdefault(setting.name, (owner, setting))
+            if known != setting:
+                raise ConfigError(
+                    f"{first} and {owner} both declare the setting {setting.name}, each in its own way",
+                    "uninstall one of the two distributions",
+                )
+    return {name: setting for name, (_, setting) in found.items()}

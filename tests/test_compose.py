@@ -15,7 +15,7 @@ from servers import SECURITY, USERS
 from sparc_search.servers.cluster import Cluster
 from sparc_search.servers.node_settings import EVERY_NODE
 from sparc_search.servers.products import OPENSEARCH
-from sparc_search.settings import SPECS
+from sparc_search.settings import all_declared
 
 ROOT = Path(__file__).resolve().parent.parent
 SECRETS = [*(f"OPENSEARCH_{name}_PASSWORD" for name in USERS.values()), "SPARC_SEARCH_TOKEN"]
@@ -152,7 +152,7 @@ def test_nothing_listens_beyond_this_machine(services: dict[str, Any]) -> None:
 def test_settings_of_our_own_services_are_known(services: dict[str, Any]) -> None:
     for name in ("web", "ingest"):
         for variable in environment(services[name]):
-            assert variable.removeprefix("SPARC_SEARCH_").lower() in SPECS, variable
+            assert variable.removeprefix("SPARC_SEARCH_").lower() in all_declared(), variable
     assert environment(services["web"])["SPARC_SEARCH_USER"] == "sparc-ask"
 
 

@@ -38,8 +38,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def test_it_is_listed_with_its_origin(run_cli: RunCli, installed: Path) -> None:
-    listed = json.loads(run_cli("plugins", "--json", env={"PYTHONPATH": str(installed)}).stdout)
+def test_it_is_listed_with_its_origin(run_program: RunCli, installed: Path) -> None:
+    listed = json.loads(run_program("plugins", "--json", env={"PYTHONPATH": str(installed)}).stdout)
     (plugin,) = [plugin for plugin in listed if plugin["name"] == "srt"]
     assert plugin == {
         "group": "readers",
@@ -67,14 +67,14 @@ def test_it_reads(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("choice", [[], ["--format", "srt"]])
 def test_from_a_folder_to_an_answer(
-    run_cli: RunCli, installed: Path, toy_plugin: Path, tmp_path: Path, choice: list[str]
+    run_program: RunCli, installed: Path, toy_plugin: Path, tmp_path: Path, choice: list[str]
 ) -> None:
     (tmp_path / "talks").mkdir()
     (tmp_path / "talks" / "dome.srt").write_text(SUBTITLES)
     environment = {"PYTHONPATH": f"{installed}:{toy_plugin}", "SPARC_SEARCH_ENCODER": "toy"}
-    ingested = run_cli("ingest", "talks", *choice, env=environment)
+    ingested = run_program("ingest", "talks", *choice, env=environment)
     assert ingested.returncode == 0, ingested.stderr
-    asked = run_cli("ask", "When was the gold dome built?", "--json", env=environment)
+    asked = run_program("ask", "When was the gold dome built?", "--json", env=environment)
     assert asked.returncode == 0, asked.stderr
     assert "1923" in asked.stdout
     assert "dome.srt" in asked.stdout

@@ -10,9 +10,9 @@ import pytest
 from engines import Engine
 from small_corpus import DOCUMENTS, encode_all, plain
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import IndexMismatch, IndexNotFound, ModelDamaged, UsageError
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.records import STRATEGIES, Document, Reply
 from sparc_search.settings import Settings
 

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import configparser
 from pathlib import Path
+from typing import Any
 
 import pytest
+from distributions import install
 
 from sparc_search import plugins
+from sparc_search.encoder import Encoder
 from sparc_search.errors import PluginError
-from sparc_search.interfaces import Encoder, Reader
-
-
-def install(folder: Path, name: str, module: str, entries: str, *, version: str = "2.0") -> None:
-    """A distribution as an installer would leave it: a module and its metadata."""
-    (folder / f"{name.replace('-', '_')}.py").write_text(module)
-    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    (info / "entry_points.txt").write_text(entries)
+from sparc_search.reader import Reader
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
+
+
+def test_the_table_of_built_ins_is_that_of_the_entry_points() -> None:
+    config = configparser.ConfigParser()
+    config.read(Path(__file__).resolve().parent.parent / "setup.cfg", encoding="utf-8")
+    declared = config["options.entry_points"]
+    for group in plugins.GROUPS:
+        rows = declared[f"sparc_search.{group}"].strip().splitlines()
+        assert dict(row.split(" = ") for row in rows) == plugins.BUILT_IN[group]
+
+
+@pytest.mark.parametrize("group", plugins.GROUPS)
+def test_the_table_of_settings_is_what_the_built_ins_declare(group: plugins.Group) -> None:
+    for name in plugins.BUILT_IN[group]:
+        loaded: Any = plugins.load(group, name)  # type: ignore[call-overload]
+        assert plugins.settings_of(group, name) == getattr(loaded, "settings", ())
 
 
 @pytest.mark.parametrize("group", plugins.GROUPS)
@@ -70,7 +81,7 @@ def test_a_plugin_that_is_something_else_is_reported(folder: Path) -> None:
         "reader = 7\nencoder = 8\n",
         "[sparc_search.readers]\nodd = odd_things:reader\n[sparc_search.encoders]\nodd = odd_things:encoder\n",
     )
-    with pytest.raises(PluginError, match="is not an object with `suffixes` and `read`"):
+    with pytest.raises(PluginError, match=r"is not an instance of sparc_search\.reader\.Reader"):
         plugins.load("readers", "odd")
     with pytest.raises(PluginError, match="is not something to call"):
         plugins.load("encoders", "odd")
@@ -78,7 +89,8 @@ def test_a_plugin_that_is_something_else_is_reported(folder: Path) -> None:
 
 def test_a_stranger_cannot_take_the_name_of_a_built_in(folder: Path) -> None:
     module = (
-        '"""Not text."""\nclass R:\n    suffixes = ()\n    def read(self, stream, source, options): ...\nreader = R()\n'
+        '"""Not text."""\nfrom sparc_search.reader import Reader\n'
+        "class R(Reader):\n    suffixes = ()\n    def read(self, stream, source, options): ...\nreader = R()\n"
     )
     install(folder, "aaa-text", module, "[sparc_search.readers]\ntext = aaa_text:reader\n")
     assert type(plugins.load("readers", "text")).__module__.startswith("sparc_search.")

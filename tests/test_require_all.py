@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,10 +17,10 @@ AT_IMPORT = "import pytest\npytest.importorskip('no_such_module_here')\n" + PASS
 
 
 def run(folder: Path, test: str, require_all: str) -> tuple[int, str]:
-    shutil.copy(HERE / "conftest.py", folder)
     (folder / "test_it.py").write_text(test)
-    environment = {**os.environ, "REQUIRE_ALL": require_all, "PYTHONPATH": str(HERE / "helpers")}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(folder)]
+    own = {"REQUIRE_ALL": require_all, "PYTHONPATH": str(HERE / "helpers"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment = {**os.environ, **own}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "require_all", "-c", os.devnull, str(folder)]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
@@ -47,3 +46,7 @@ def test_nothing_left_out_is_fine(tmp_path: Path) -> None:
     code, shown = run(tmp_path, PASSES, "1")
     assert code == 0
     assert "not run" not in shown
+
+
+def test_the_suite_itself_is_watched(pytestconfig: pytest.Config) -> None:
+    assert pytestconfig.pluginmanager.has_plugin("require_all")

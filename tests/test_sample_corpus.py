@@ -47,16 +47,19 @@ def rows(index: Index) -> list[OpenRow]:
     return [judge(question, reply) for question, reply in zip(questions, replies, strict=True)]
 
 
+@pytest.mark.slow
 def test_most_answers_are_right(rows: list[OpenRow]) -> None:
     assert sum(row.exact_match for row in rows) / len(rows) >= 0.60
     assert sum(0 < row.rank <= 5 for row in rows) / len(rows) >= 0.80
 
 
+@pytest.mark.slow
 def test_short_passages_do_not_win_by_their_length(rows: list[OpenRow]) -> None:
     winners = [row for row in rows if row.source.endswith("short.jsonl") and not row.exact_match]
     assert len(winners) <= len(rows) * 0.02
 
 
+@pytest.mark.slow
 def test_every_part_of_a_score_is_shown(index: Index) -> None:
     best = index.ask("Who invented the saxophone?", explain=True).best
     assert best is not None

@@ -10,7 +10,8 @@ import pytest
 
 from sparc_search import settings
 from sparc_search.errors import ConfigError
-from sparc_search.settings import SPECS, Settings, Value, load
+from sparc_search.setting import Setting
+from sparc_search.settings import CORE, Settings, Value, load
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,11 @@ def test_settings_cannot_be_changed() -> None:
 
 
 def test_paths_in_a_file_count_from_its_folder(folders: Folders) -> None:
-    write(folders.project, "index = 'my/index'\nmodel = 'my/model'\n")
+    write(folders.project, "index = 'my/index'\n")
+    write(folders.user, "model = 'my/model'\n")
     found = folders.load()
     assert found.index == folders.project / "my/index"
-    assert found.model == str(folders.project / "my/model")
+    assert found.model == str(folders.user / "my/model")
 
 
 def test_the_default_model_is_no_path(folders: Folders) -> None:
@@ -138,7 +140,11 @@ def test_a_mistake_in_the_environment_is_answered_in_its_spelling(folders: Folde
 
 
 def test_the_user_folder_is_the_platforms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    import platformdirs
+
+    for base in ("", str(tmp_path)):
+        monkeypatch.setenv("XDG_CONFIG_HOME", base)
+        assert str(settings.user_config_folder()) == platformdirs.user_config_dir("sparc-search", appauthor=False)
     monkeypatch.chdir(tmp_path)
     folder = settings.user_config_folder()
     folder.mkdir(parents=True)
@@ -147,11 +153,44 @@ def test_the_user_folder_is_the_platforms(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_secrets_are_masked() -> None:
-    assert Value("password", "hunter2", "default", secret=True).shown == "********"
-    assert Value("password", "", "default", secret=True).shown == ""
+    password = Setting("password", "", "Its password.", secret=True)
+    assert Value(password, "hunter2", "default").shown == "********"
+    assert Value(password, "", "default").shown == ""
+    with pytest.raises(ConfigError) as caught:
+        password.checked(12345, "file x", Path())
+    assert "12345" not in str(caught.value)
 
 
-@pytest.mark.parametrize("key", SPECS)
+@pytest.mark.parametrize("key", CORE)
 def test_every_setting_has_help_and_a_default_it_accepts(key: str, folders: Folders) -> None:
-    assert SPECS[key].metadata["help"].endswith(".")
-    assert getattr(folders.load({key: SPECS[key].default}), key) == SPECS[key].default
+    assert CORE[key].help.endswith(".")
+    assert getattr(folders.load({key: CORE[key].default}), key) == CORE[key].default
+
+
+def test_settings_of_a_plugin_come_from_the_same_places(folders: Folders) -> None:
+    write(folders.user, "index_name = 'mine'\npassword_file = 'secrets/word'\nshards = 2\n")
+    write(folders.project, "shards = 3\n")
+    found = folders.load({"url": "https://here"}, SPARC_SEARCH_ALLOW_HTTP="yes")
+    values = found.of_plugin("stores", "opensearch")
+    assert (values["index_name"], values["shards"], values["url"]) == ("mine", 3, "https://here")
+    assert (values["allow_http"], values["user"]) == (True, "")
+    assert values["password_file"] == str(folders.user / "secrets/word")
+    assert found.sources["url"] == "flag --url"
+    assert found.of_plugin("stores", "local") == {}
+
+
+def test_changed_settings_are_checked(folders: Folders) -> None:
+    found = folders.load().changed(top_k=3, url="https://there")
+    assert (found.top_k, found.of_plugin("stores", "opensearch")["url"]) == (3, "https://there")
+    with pytest.raises(ConfigError, match="it must be 1 or more"):
+        found.changed(shards=0)
+    with pytest.raises(ConfigError, match="unknown setting shard "):
+        found.changed(shard=1)
+
+
+@pytest.mark.parametrize(
+    "wrong", [("Url", ""), ("a-b", ""), ("", ""), ("größe", ""), ("fine", None), ("fine", ["list"])]
+)
+def test_a_declaration_that_cannot_be(wrong: tuple[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        Setting(*wrong, help="A setting.")

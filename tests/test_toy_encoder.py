@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.records import AFTER_JOINT, CONTINUES, PUNCTUATION, EncodedPassage, Passage
 
 

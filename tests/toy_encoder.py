@@ -29,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sparc_search.encoder import Encoder
 from sparc_search.ngrams import feature_name, round_up_9bits
 from sparc_search.records import (
     AFTER_JOINT,
@@ -67,6 +68,7 @@ STOP_WORDS = frozenset(
         "was",
     )
 )
+NGRAMS = (1, 2)
 _WORD = re.compile(r"\w+|[^\w\s]")
 _SEEN: dict[int, str] = {}
 _LETTERS = ("abcdef", "ghijklm", "nopqrst", "uvwxyz")
@@ -114,8 +116,10 @@ def _pieces(match: re.Match[str]) -> Iterator[Token]:
         yield Token(word.lower(), start, end, kind)
 
 
-class ToyEncoder:
+class ToyEncoder(Encoder):
     """Vectors and weights that can be computed by hand, for tests."""
+
+    ngrams = NGRAMS
 
     def __init__(self, fingerprint: str = "toy-1", window: int = 64) -> None:
         self.fingerprint = fingerprint
@@ -210,7 +214,7 @@ def _phrases(tokens: Sequence[Token], kept: Sequence[int], weight: Callable[[int
         vector_scales=halves,
         spans=kinds * np.int8(2),
         span_scales=halves,
-        sparse=tuple(_columns(len(tokens), kept, weight, n, scale / n) for n in (1, 2)),
+        sparse=tuple(_columns(len(tokens), kept, weight, n, scale / n) for n in NGRAMS),
     )
 
 
@@ -266,13 +270,14 @@ def _encode_question(text: str) -> EncodedQuestion:
         start_ngrams=ngrams,
         end_ngrams=ngrams,
         lex_terms=tuple(LexTerm(number, feature_name([piece]), lex[number, piece]) for number, piece in sorted(lex)),
+        longest_answer=20,
     )
 
 
 def _weighted(tokens: Sequence[Token]) -> tuple[WeightedNgram, ...]:
     weights: dict[tuple[Token, ...], float] = {}
     named: dict[tuple[int, ...], tuple[str, float]] = {}
-    for n in (1, 2):
+    for n in NGRAMS:
         for j in range(len(tokens) - n + 1):
             gram = tuple(tokens[j : j + n])
             if not any(token.is_punctuation or token.piece in STOP_WORDS for token in gram):

@@ -1,4 +1,4 @@
-"""`make bench`: speed and size on this machine, on stdout and in docs/benchmarks.md.
+"""`make bench`: speed and size on this machine, on stdout and in docs/benchmarks/.
 
 Reads the sample corpus (or the folder given) into a fresh index and asks its questions in one process; then
 `tools.bench_ingest` compares the ingest with the bare encoder and with itself. Ratios in one run say more than seconds:

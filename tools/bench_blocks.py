@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparc_search.cli.terminal import note, result
-from sparc_search.evaluation.closed import Paragraph, evaluate_closed, read_paragraphs, summarise
+from sparc_search.evaluation.closed import evaluate_closed, read_answerable, summarise
 from sparc_search.model import encoder_onnx
 from sparc_search.model.config import SparcConfig
 from sparc_search.model.encoding import BatchTokens, Network, NetworkEncoder, Outputs
 from sparc_search.records import Passage
+from sparc_search.squad import SquadParagraph
 from sparc_search.stores.phrase_block import encode
 from tools.benchmark_page import table, write_section
 
@@ -68,7 +69,7 @@ def variants(config: SparcConfig) -> dict[str, SparcConfig]:
 def main(arguments: Sequence[str]) -> int:
     """Measure every way."""
     model, held_out = arguments[0], Path(arguments[1])
-    paragraphs = read_paragraphs(held_out, int(arguments[2]) if len(arguments) > 2 else 0)
+    paragraphs = read_answerable(held_out, int(arguments[2]) if len(arguments) > 2 else 0)
     encoder = encoder_onnx.open_encoder(model)
     networks = Remembering(encoder._passage_network), Remembering(encoder._question_network)
     rows = []
@@ -86,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def measured(encoder: NetworkEncoder, paragraphs: Sequence[Paragraph]) -> list[Any]:
+def measured(encoder: NetworkEncoder, paragraphs: Sequence[SquadParagraph]) -> list[Any]:
     """One row of the table."""
     scores = summarise([row for some in evaluate_closed(encoder, paragraphs, ["all parts"]) for row in some]).scores
     encoded = encoder.encode_passages(

@@ -27,8 +27,8 @@ from sparc_search.evaluation.holding import holds
 from sparc_search.evaluation.questions import OpenQuestion, read_questions
 from sparc_search.index import cleaned
 from sparc_search.records import EncodedQuestion
-from sparc_search.stores.local import LocalStore
-from sparc_search.stores.local.view import View
+from sparc_search.stores.local import LocalEngine
+from sparc_search.stores.local.view import LocalView
 from tools.benchmark_page import table, write_section
 
 DEPTHS: Final = (5, 20, 50, 100)
@@ -59,11 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     faiss.omp_set_num_threads(1)
     questions = [one for one in read_questions(options.questions, sample=options.sample) if one.context]
     with Index.open(options.index) as index:
-        store = index.store
-        assert isinstance(store, LocalStore), "only a local index can be measured"
+        engine = index.engine
+        assert isinstance(engine, LocalEngine), "only a local index can be measured"
         encoded = [own for one in questions for own in index.encoder.encode_questions([cleaned(one.text)])]
-        with store.view() as view:
-            ids = sorted(view.matching({}))
+        with engine.view() as view:
+            ids = sorted(view.matching({}).passage_ids)
             gold = _gold(view, ids, questions)
             judged = [(own, right) for own, right in zip(encoded, gold, strict=True) if right]
             note(f"{len(judged):,} of {len(questions):,} questions have their paragraph among {len(ids):,} passages")
@@ -84,9 +84,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _gold(view: View, ids: Sequence[str], questions: Sequence[OpenQuestion]) -> list[set[str]]:
+def _gold(view: LocalView, ids: Sequence[str], questions: Sequence[OpenQuestion]) -> list[set[str]]:
     """For each question the passages of its paragraph (or around it) that hold its answer."""
-    texts = [(one.id, one.text) for some in _chunks(ids) for one in view.fetch_passages(some)]
+    texts = [(one.id, one.text) for some in _chunks(ids) for one in view.fetch_passages(some).passages]
     of_paragraph = {
         context: [(id, text) for id, text in texts if text in context or context in text]
         for context in {question.context.strip() for question in questions}
@@ -113,7 +113,7 @@ def _measured(way: Way, judged: Sequence[tuple[EncodedQuestion, set[str]]]) -> t
 # --- the ways --------------------------------------------------------------------------------------------------------
 
 
-def _ways(faiss: Any, view: View, ids: Sequence[str]) -> Iterator[Way]:
+def _ways(faiss: Any, view: LocalView, ids: Sequence[str]) -> Iterator[Way]:
     yield _by_passage(view)
     for beside, name in ((False, "start vectors"), (True, "start vectors, passage vector beside each")):
         parts = list(_starts(view, ids, beside))
@@ -124,10 +124,10 @@ def _ways(faiss: Any, view: View, ids: Sequence[str]) -> Iterator[Way]:
             yield Way(f"{name} ({kind})", size, _by_token(made, owners, ids, beside))
 
 
-def _by_passage(view: View) -> Way:
+def _by_passage(view: LocalView) -> Way:
     def nearest(question: EncodedQuestion) -> list[str]:
         vectors = question.passage_vector[None].astype(np.float32)
-        return [hit.passage_id for hit in view.dense_search(vectors, max(DEPTHS), {})[0]]
+        return [hit.passage_id for hit in view.dense_search(vectors, max(DEPTHS), {})[0].hits]
 
     stored = [segment.dense for segment in view.state.segments]
     size = sum(own.vectors.nbytes + own.scales.nbytes + own.faiss_bytes() for own in stored)
@@ -154,10 +154,11 @@ def _token_index(faiss: Any, parts: Sequence[tuple[Vectors, NDArray[np.int64]]],
     return made, owners
 
 
-def _starts(view: View, ids: Sequence[str], beside: bool) -> Iterator[tuple[Vectors, NDArray[np.int64]]]:
+def _starts(view: LocalView, ids: Sequence[str], beside: bool) -> Iterator[tuple[Vectors, NDArray[np.int64]]]:
     """Start vectors as the scorer knows them, and the numbers of their passages."""
     for at, some in zip(range(0, len(ids), 500), _chunks(ids), strict=True):
-        there, blocks = view.fetch_batch(some)
+        found = view.fetch_blocks(some)
+        there, blocks = found.passage_ids, found.blocks
         assert blocks is not None
         batch = blocks.laid_out()
         assert there == list(some)

@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 
 from sparc_search.cli.terminal import note, result
-from sparc_search.evaluation.closed import Paragraph, evaluate_closed, read_paragraphs, summarise
+from sparc_search.evaluation.closed import evaluate_closed, read_answerable, summarise
 from sparc_search.model import encoder_onnx, encoder_torch
 from sparc_search.model.encoding import NetworkEncoder
 from sparc_search.model.export import export
 from sparc_search.model.onnx_precision import PRECISIONS
 from sparc_search.records import Passage
+from sparc_search.squad import SquadParagraph
 from tools.benchmark_page import table, write_section
 
 NAMES = {
@@ -39,7 +40,7 @@ NAMES = {
 def main(arguments: Sequence[str]) -> int:
     """Measure torch and every ONNX precision."""
     model, held_out = Path(arguments[0]), Path(arguments[1])
-    paragraphs = read_paragraphs(held_out, int(arguments[2]) if len(arguments) > 2 else 0)
+    paragraphs = read_answerable(held_out, int(arguments[2]) if len(arguments) > 2 else 0)
     rows = [measured("torch, fp32", encoder_torch.open_encoder(str(model), device="cpu"), paragraphs, None)]
     for precision in PRECISIONS:
         with tempfile.TemporaryDirectory() as scratch:
@@ -55,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def measured(name: str, encoder: NetworkEncoder, paragraphs: Sequence[Paragraph], size: int | None) -> list[Any]:
+def measured(name: str, encoder: NetworkEncoder, paragraphs: Sequence[SquadParagraph], size: int | None) -> list[Any]:
     """One row of the table."""
     note(name)
     rows = [row for some in evaluate_closed(encoder, paragraphs, ["all parts"]) for row in some]

@@ -21,7 +21,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -29,12 +28,15 @@ from typing import Final
 import numpy as np
 
 from sparc_search.cli.terminal import note
+from sparc_search.encoder import Encoder
+from sparc_search.engine import Place
 from sparc_search.loaders.outcomes import Summary
 from sparc_search.loaders.pipeline import ingest
 from sparc_search.loaders.plan import Plan
 from sparc_search.loaders.walk import roots
 from sparc_search.records import EncodedPassage, EncodedQuestion, Features, Passage
-from sparc_search.stores.local import LocalStore, open_store
+from sparc_search.stores.local import LocalEngine
+from sparc_search.stores.local.view import LocalView
 from tools.benchmark_page import table
 from tools.memory import memory
 
@@ -76,8 +78,8 @@ def _as_table(found: Mapping[int, Mapping[str, float]]) -> str:
 def _seeds(index: Path) -> list[EncodedPassage]:
     """Encoded passages that are cut the same again when each is a document."""
     found: list[EncodedPassage] = []
-    with closing(open_store(index, "", writable=False)) as store:
-        for document in store.documents():
+    with LocalEngine.open(Place(index)) as engine, engine.view() as view:
+        for document in view.documents():
             found += [one for one in document.passages if not one.passage.joints and "\n" not in one.passage.text]
             if len(found) >= MOST_SEEDS:
                 break
@@ -94,7 +96,7 @@ def _child(*arguments: object) -> dict[str, float]:
 # --- in a process of its own -----------------------------------------------------------------------------------------
 
 
-class Echo:
+class Echo(Encoder):
     """An encoder that knows its passages already."""
 
     fingerprint, window = "echo", 100_000
@@ -163,8 +165,8 @@ def _ingest(seeds_file: Path, count: int, index: Path) -> dict[str, float]:
     encoder, memory = Echo(seeds), Memory()
     began = time.perf_counter()
     memory.start()
-    with closing(open_store(index, encoder.fingerprint, writable=True)) as store:
-        for event in ingest(Plan(roots([str(corpus)])), encoder, store):
+    with LocalEngine.open(Place(index), encoder.fingerprint, writable=True) as engine:
+        for event in ingest(Plan(roots([str(corpus)])), encoder, engine):
             if isinstance(event, Summary):
                 assert event.passages == count, f"{event.passages} passages instead of {count}"
     seconds = time.perf_counter() - began
@@ -183,16 +185,16 @@ def _write_corpus(path: Path, seeds: Sequence[EncodedPassage], count: int) -> Pa
 
 def _open(index: Path) -> dict[str, float]:
     began = time.perf_counter()
-    with closing(open_store(index, "", writable=False)) as store, store.view() as view:
+    with LocalEngine.open(Place(index)) as engine, engine.view() as view:
         opened = time.perf_counter()
-        _search(store, view.state.segments[0].dense.vectors.shape[1])
+        _search(view, view.state.segments[0].dense.vectors.shape[1])
         searched = time.perf_counter()
     return {"to open, ms": 1000 * (opened - began), "first search, ms": 1000 * (searched - opened)}
 
 
-def _search(store: LocalStore, width: int) -> None:
-    store.sparse_search({"lex": {"the": 1.0, "city": 1.0}}, 10, {})
-    store.dense_search(np.ones((1, width), np.float32), 10, {})
+def _search(view: LocalView, width: int) -> None:
+    view.sparse_search([{"lex": {"the": 1.0, "city": 1.0}}], 10, {})
+    view.dense_search(np.ones((1, width), np.float32), 10, {})
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -26,8 +26,8 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 from sparc_search.cli.terminal import note, result
-from sparc_search.index import open_encoder
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
+from sparc_search.engine import Place
 from sparc_search.loaders.formats import Formats
 from sparc_search.loaders.outcomes import Summary
 from sparc_search.loaders.patterns import Filters
@@ -35,9 +35,10 @@ from sparc_search.loaders.pipeline import ingest
 from sparc_search.loaders.plan import Plan
 from sparc_search.loaders.reading import Read, Reading
 from sparc_search.loaders.walk import roots, walk
+from sparc_search.opening import open_encoder
 from sparc_search.records import Document, EncodedPassage, EncodedQuestion, Passage
 from sparc_search.settings import load
-from sparc_search.stores.local import open_store
+from sparc_search.stores.local import LocalEngine
 from tools import bench_growth
 from tools.benchmark_page import table, write_section
 
@@ -94,7 +95,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 # --- against the bare encoder ----------------------------------------------------------------------------------------
 
 
-class Remembering:
+class Remembering(Encoder):
     """An encoder that remembers its batches."""
 
     def __init__(self, encoder: Encoder) -> None:
@@ -129,10 +130,10 @@ class Compared:
     def part(self, path: Path, encoder: Encoder, index: Path) -> None:
         """One part by the pipeline, to the last byte on disk, then its batches by the encoder alone."""
         remembering = Remembering(encoder)
-        store = open_store(index, encoder.fingerprint, writable=True)
+        engine = LocalEngine.open(Place(index), encoder.fingerprint, writable=True)
         before = Seconds.now()
-        with closing(store):
-            *_, summary = ingest(Plan(roots([str(path)])), remembering, store)
+        with engine:
+            *_, summary = ingest(Plan(roots([str(path)])), remembering, engine)
             closing_began = time.perf_counter()
         self.pipeline.append(Seconds.now().since(before))
         assert isinstance(summary, Summary)

@@ -1,4 +1,4 @@
-"""Speed and size of an index on a server, on stdout and in docs/benchmarks.md.
+"""Speed and size of an index on a server, on stdout and in docs/benchmarks/.
 
     python -m tools.bench_opensearch [INDEX QUESTIONS.json] [--url URL | --heap 2g]
 
@@ -28,11 +28,11 @@ from sparc_search import Index
 from sparc_search.cli.terminal import note, result
 from sparc_search.errors import ServerError
 from sparc_search.evaluation.questions import read_questions
-from sparc_search.index import cleaned, open_encoder
-from sparc_search.interfaces import EncodedDocument
+from sparc_search.index import cleaned
+from sparc_search.opening import open_encoder
 from sparc_search.records import EncodedPassage, Reply
 from sparc_search.settings import load
-from sparc_search.stores.local import LocalStore
+from sparc_search.stored import EncodedDocument
 from tools import opensearch_latency as latency
 from tools import opensearch_loading as loading
 from tools import opensearch_sizes as sizes
@@ -108,9 +108,7 @@ def _sample(folder: Path) -> tuple[Path, Path]:
 
 
 def _measured(here: Place, local: Index, questions: Sequence[str], options: argparse.Namespace) -> Iterator[str]:
-    store = local.store
-    assert isinstance(store, LocalStore), "only a local index can be loaded"
-    count = int(str(store.describe()["passages"]))
+    count = local.engine.statistics().passages
     yield (
         f"{here.server.dialect.name} {here.server.version}, {count:,} passages, {len(questions):,} questions of "
         f"{options.questions.name}."
@@ -120,12 +118,17 @@ def _measured(here: Place, local: Index, questions: Sequence[str], options: argp
     with Index.open(settings=here.named(SEARCHED), encoder=local.encoder) as remote:
         yield _same_answers(local, remote, questions[: options.parity])
         yield _latency(here, remote, questions)
-    with here.store(SEARCHED, writable=True) as written:
-        written.compact()
+    with here.engine(SEARCHED, writable=True) as written:
+        written.admin().compact()
     with Index.open(settings=here.named(SEARCHED), encoder=local.encoder) as remote:
         yield _latency(here, remote, questions)
     here.drop(SEARCHED)
-    yield _sizes(here, list(islice(_passages(store.documents()), options.weigh)))
+    yield _sizes(here, list(islice(_passages(_documents(local)), options.weigh)))
+
+
+def _documents(local: Index) -> Iterator[EncodedDocument]:
+    with local.engine.view() as view:
+        yield from view.documents()
 
 
 # --- loading ---------------------------------------------------------------------------------------------------------
@@ -133,26 +136,24 @@ def _measured(here: Place, local: Index, questions: Sequence[str], options: argp
 
 def _loading(here: Place, local: Index, passages: int, most: int) -> str:
     note(f"loading {passages:,} passages in three ways ...")
-    store = local.store
-    assert isinstance(store, LocalStore)
-    found = loading.measure(here, local.encoder.fingerprint, store.documents, passages, min(loading.TURN, most))
+    fingerprint = local.encoder.fingerprint
+    found = loading.measure(here, fingerprint, lambda: _documents(local), passages, min(loading.TURN, most))
     rows = [(who, f"{found.rate(who):,.0f}", f"{found.share(who):.0%}") for who in found.seconds]
     return (
         table(("loading", "passages/s", "of plain bulk"), rows)
         + f"\n\n{found.count:,} passages by each, of {found.size / found.count / 1000:.1f} kB, in "
         f"{len(found.passages)} turns; the share is that of the middle turn. Plain bulk sends requests that were made "
-        "before. The loader sends the same with all its care. `store.add` begins with encoded passages, makes the "
+        "before. The loader sends the same with all its care. `writer.add` begins with encoded passages, makes the "
         f"requests and commits every {loading.COMMIT} passages, as `ingest` does, records and statistics included."
     )
 
 
 def _search_index(here: Place, local: Index) -> str:
     """The index that is searched, whole."""
-    store, began, count = local.store, time.perf_counter(), 0
-    assert isinstance(store, LocalStore)
-    with here.store(SEARCHED, local.encoder.fingerprint, writable=True) as new:
-        for some in loading.portions(store.documents(), _AT_ONCE):
-            new.add(some)
+    began, count = time.perf_counter(), 0
+    with here.engine(SEARCHED, local.encoder.fingerprint, writable=True) as new:
+        for some in loading.portions(_documents(local), _AT_ONCE):
+            new.writer().add(some)
             count += sum(len(one.passages) for one in some)
     seconds = time.perf_counter() - began
     return (

@@ -1,4 +1,4 @@
-"""Speed, exactness and size of searching one index, on stdout and in docs/benchmarks.md.
+"""Speed, exactness and size of searching one index, on stdout and in docs/benchmarks/.
 
     python -m tools.bench_search INDEX QUESTIONS.json [--sample N] [--exact N]
 
@@ -28,8 +28,8 @@ from sparc_search.evaluation.bm25 import Bm25
 from sparc_search.evaluation.questions import read_questions
 from sparc_search.index import cleaned
 from sparc_search.records import Passage
-from sparc_search.stores.local import LocalStore
-from sparc_search.stores.local.view import View
+from sparc_search.stores.local import LocalEngine
+from sparc_search.stores.local.view import LocalView
 from tools.benchmark_page import table, write_section
 from tools.brute_force import best_of_all, ranks
 from tools.memory import memory
@@ -47,14 +47,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     questions = [cleaned(q.text) for q in read_questions(options.questions, sample=options.sample)]
     _forget(options.index)
     with Index.open(options.index) as index:
-        store = index.store
-        assert isinstance(store, LocalStore), "only a local index can be measured"
+        engine = index.engine
+        assert isinstance(engine, LocalEngine), "only a local index can be measured"
         index.ask(questions[0])  # what is loaded at the first question is no part of the second
         opened = memory()
         cold = [_timed(index.ask, question) for question in questions[1 : COLD + 1]]
         _read(options.index)
-        with store.view() as view:
-            passages = [one for ids in _chunks(view.matching({})) for one in view.fetch_passages(ids)]
+        with engine.view() as view:
+            passages = [
+                one for ids in _chunks(view.matching({}).passage_ids) for one in view.fetch_passages(ids).passages
+            ]
             parts = [
                 _speed(index, passages, questions),
                 f"So it is when the files of the index are in the system's memory. When none of them was, the first "
@@ -62,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"Memory of the process after a question: {opened['own'] / 1e6:,.0f} MB of its own, and "
                 f"{opened['mapped'] / 1e6:,.0f} MB of mapped files, which the system can take back.",
             ]
-            parts += [_exactness(index, view, questions[: options.exact]), _weight(view, store.describe())]
+            parts += [_exactness(index, view, questions[: options.exact]), _weight(view, engine.admin().describe())]
     settings = index.settings
     about = (
         f"{len(passages):,} passages, {len(questions):,} questions of {options.questions.name}, hybrid with "
@@ -136,11 +138,11 @@ def _read(folder: Path) -> None:
 # --- exactness -------------------------------------------------------------------------------------------------------
 
 
-def _exactness(index: Index, view: View, questions: Sequence[str]) -> str:
+def _exactness(index: Index, view: LocalView, questions: Sequence[str]) -> str:
     note(f"scoring every phrase for {len(questions):,} questions ...")
     settings, encoded = index.settings, index.encoder.encode_questions(questions)
     best = best_of_all(view, encoded, settings.lex_weight)
-    at = ranks(view, None, encoded, best, settings.first_stage_lex_weight, max(COUNTS))
+    at = ranks(view, encoded, best, settings.first_stage_lex_weight, max(COUNTS))
     judged = [(one, both) for one, both in zip(best, at, strict=True) if one]
     ways: Mapping[str, Callable[[int, int], int]] = {
         "hybrid": min,
@@ -153,14 +155,14 @@ def _exactness(index: Index, view: View, questions: Sequence[str]) -> str:
     ]
     return (
         f"How often the best answer is the best of every phrase in the index ({len(judged):,} questions), by "
-        "candidates of each road:\n\n" + table(("candidates", *ways), rows)
+        "candidates of each retriever:\n\n" + table(("candidates", *ways), rows)
     )
 
 
 # --- weight ----------------------------------------------------------------------------------------------------------
 
 
-def _weight(view: View, facts: Mapping[str, object]) -> str:
+def _weight(view: LocalView, facts: Mapping[str, object]) -> str:
     sizes, words = facts["bytes"], facts["words"]
     assert isinstance(sizes, Mapping)
     assert isinstance(words, int)

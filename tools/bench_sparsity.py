@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sparc_search.cli.terminal import note, result
-from sparc_search.evaluation.closed import read_paragraphs
+from sparc_search.evaluation.closed import read_answerable
 from sparc_search.model import encoder_onnx
 from tools.bench_blocks import HEADERS, measured
 from tools.benchmark_page import table, write_section
@@ -20,7 +20,7 @@ from tools.benchmark_page import table, write_section
 
 def main(arguments: Sequence[str]) -> int:
     """One row for each model."""
-    paragraphs = read_paragraphs(Path(arguments[0]))
+    paragraphs = read_answerable(Path(arguments[0]))
     rows = []
     for argument in arguments[1:]:
         weight, _, folder = argument.partition("=")

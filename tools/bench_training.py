@@ -16,13 +16,14 @@ import torch
 
 from sparc_search.cli.terminal import result
 from sparc_search.model.network import SparcNetwork
+from sparc_search.squad import read_squad
 from sparc_search.training.average import trainable
 from sparc_search.training.batches import Batch, BatchShape, make_batch, number_questions, plan_epoch
 from sparc_search.training.freezing import freeze
 from sparc_search.training.negatives import inverse_document_frequency, lexical_vectors, nearest_passages
 from sparc_search.training.objective import LossWeights, step_loss
 from sparc_search.training.packing import packed_states, padded_states
-from sparc_search.training.squad_data import TrainingPassage, passages_of, read_squad
+from sparc_search.training.squad_data import TrainingPassage, passages_of
 from sparc_search.training.start import start_model
 from tools.benchmark_page import table, write_section
 

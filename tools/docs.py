@@ -1,28 +1,33 @@
 """Keep the documentation true: write the parts that are made from the code, and check the rest.
 
-python tools/docs.py --write   write docs/cli.md and the table in docs/configuration.md
+python tools/docs.py --write   write docs/cli.md and the tables in docs/configuration.md and docs/architecture.md
 python tools/docs.py           check that they are fresh, that links lead somewhere, that commands exist
 """
 
 from __future__ import annotations
 
 import re
+import runpy
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import click
 
 from sparc_search.cli.main import cli
-from sparc_search.plugins import GROUPS
-from sparc_search.settings import PREFIX, SPECS, flag_name
+from sparc_search.cli.options import SettingOption
+from sparc_search.plugins import BUILT_IN_SETTINGS, GROUPS, settings_of
+from sparc_search.setting import Setting
+from sparc_search.settings import CORE
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 CLI_PAGE: Final = "docs/cli.md"
 SETTINGS_PAGE: Final = "docs/configuration.md"
+ARCHITECTURE_PAGE: Final = "docs/architecture.md"
 BEGIN, END = "<!-- made by tools/docs.py: begin -->", "<!-- made by tools/docs.py: end -->"
 WIDTH: Final = 100
+_FEW: Final = 2
 
 CLI_HEAD: Final = """# The command line
 
@@ -37,21 +42,28 @@ or servers is shown without control characters.
 | 0 | done |
 | 1 | an error: `Error: …`, and below it what to do about it |
 | 2 | wrong usage, or a setting that is unknown or out of range |
-| 3 | done, but some documents were rejected |
+| 3 | done, but not all of it: some documents were rejected, or answers may be missing |
 | 130 | interrupted by Ctrl-C |
 """
 
 
 def commands(command: click.Command, names: tuple[str, ...] = ("sparc-search",)) -> Iterator[tuple[str, str]]:
     """Every command with its help text, the groups before their members."""
-    context = click.Context(command, info_name=" ".join(names), max_content_width=WIDTH, terminal_width=WIDTH)
-    context.help_option_names = ["-h", "--help"]
-    yield " ".join(names), command.get_help(context)
+    for name, found in walk(command, names):
+        context = click.Context(found, info_name=name, max_content_width=WIDTH, terminal_width=WIDTH)
+        context.help_option_names = ["-h", "--help"]
+        yield name, found.get_help(context)
+
+
+def walk(command: click.Command, names: tuple[str, ...] = ("sparc-search",)) -> Iterator[tuple[str, click.Command]]:
+    """Every command by its full name, the groups before their members."""
+    yield " ".join(names), command
     if isinstance(command, click.Group):
+        context = click.Context(command)
         for name in command.list_commands(context):
             member = command.get_command(context, name)
             if member is not None and not member.hidden:
-                yield from commands(member, (*names, name))
+                yield from walk(member, (*names, name))
 
 
 def cli_page() -> str:
@@ -59,28 +71,61 @@ def cli_page() -> str:
     return CLI_HEAD + "".join(f"\n## {name}\n\n```text\n{help}\n```\n" for name, help in commands(cli))
 
 
-def settings_table() -> str:
-    """One row for each setting."""
-    rows = ["| key | default | environment | flag | what it is |", "|---|---|---|---|---|"]
-    for key, spec in SPECS.items():
-        about = spec.metadata["help"]
-        if spec.metadata["choices"]:
-            about += " One of " + ", ".join(f"`{choice}`" for choice in spec.metadata["choices"]) + "."
-        rows.append(f"| `{key}` | `{spec.default}` | `{PREFIX}{key.upper()}` | `{flag_name(key)}` | {about} |")
+def settings_tables() -> str:
+    """The settings of the core, then those of each built-in plugin that has some."""
+    parts = [_table(CORE.values())]
+    for group, name in BUILT_IN_SETTINGS:
+        own = [setting for setting in settings_of(group, name) if setting.name not in CORE]
+        parts.append(f"### {group}: {name}\n\n{_table(own)}")
+    return "\n\n".join(parts)
+
+
+def _table(settings: Iterable[Setting]) -> str:
+    rows = ["| key | default | environment | flag | a folder's file | what it is |", "|---|---|---|---|---|---|"]
+    for setting in settings:
+        about = setting.help
+        if setting.choices:
+            about += " One of " + ", ".join(f"`{choice}`" for choice in setting.choices) + "."
+        default = f"`{setting.default}`" if setting.default != "" else ""
+        cells = (f"`{setting.name}`", default, f"`{setting.variable}`", _flag(setting), _without_trust(setting), about)
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
+def _flag(setting: Setting) -> str:
+    """The flag of a setting, and whose it is if only a few commands have it."""
+    having = [name for name, command in walk(cli) if _has(command, setting.name)]
+    if not having:
+        return ""
+    few = ", ".join(f"`{name.removeprefix('sparc-search ')}`" for name in having)
+    if having == ["sparc-search"]:
+        few = "`sparc-search`, before the command"
+    return f"`{setting.flag}`" + (f" of {few}" if len(having) <= _FEW else "")
+
+
+def _has(command: click.Command, key: str) -> bool:
+    return any(isinstance(option, SettingOption) and option.name == key for option in command.params)
+
+
+def _without_trust(setting: Setting) -> str:
+    if not setting.harmless:
+        return "if trusted"
+    return "yes, inside the folder" if setting.path else "yes"
+
+
 def with_table(page: str) -> str:
-    """docs/configuration.md with a fresh table between its marks."""
+    """docs/configuration.md with fresh tables between its marks."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n{settings_table()}\n{END}{tail}"
+    return f"{head}{BEGIN}\n{settings_tables()}\n{END}{tail}"
 
 
 def made_pages() -> Iterator[tuple[Path, str]]:
     """Each page that is made from the code, as it should be."""
     yield ROOT / CLI_PAGE, cli_page()
     yield ROOT / SETTINGS_PAGE, with_table(_read(ROOT / SETTINGS_PAGE))
+    with_tables = runpy.run_path(str(ROOT / "tools" / "architecture_tables.py"))["with_tables"]
+    yield ROOT / ARCHITECTURE_PAGE, with_tables(_read(ROOT / ARCHITECTURE_PAGE))
 
 
 def problems() -> list[str]:

@@ -19,19 +19,21 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 # Lowest first. Rooms on one line do not import each other.
 LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("records", "errors"),
-    ("block_batch", "phrase_query"),
-    ("mappings", "settings", "ngrams", "interfaces"),
+    ("block_batch", "phrase_query", "setting", "squad", "trust"),
+    ("stored",),
+    ("mappings", "ngrams", "engine", "encoder", "reader", "dense_store"),
     ("plugins",),
+    ("settings",),
     ("model", "stores", "servers", "search scoring"),
     ("cross_encoder",),
-    ("search",),
+    ("search", "opening"),
+    ("loaders",),
     ("index",),
     ("inspection",),
     ("evaluation",),
     ("training",),
     ("cross_encoder training",),
     ("web",),
-    ("loaders",),
     ("cli",),
 )
 # Two rooms are divided. The scorer knows nothing of who proposed a passage: within `search` it stands below the rest.

@@ -15,9 +15,9 @@ from sparc_search.index import Index
 from sparc_search.records import EncodedQuestion, Features
 from sparc_search.search import lexical
 from sparc_search.search.sparse_first import sparse_query
-from sparc_search.stores.opensearch import OpenSearchStore, search
+from sparc_search.stores.opensearch import OpenSearchEngine, search
 from sparc_search.stores.opensearch.server import Server
-from sparc_search.stores.opensearch.store import StoreView
+from sparc_search.stores.opensearch.view import ServerView
 
 MATCH: Final = "`match`, ids"
 SPARSE: Final = "SFS as sent, ids and scores"
@@ -42,11 +42,11 @@ Way = Callable[[int], Mapping[str, Any] | None]
 
 def measure(index: Index, questions: Sequence[str]) -> dict[str, Times]:
     """Ask every question in every way; by name of the way."""
-    store = index.store
-    assert isinstance(store, OpenSearchStore)
+    engine = index.engine
+    assert isinstance(engine, OpenSearchEngine)
     encoded = [one for question in questions for one in index.encoder.encode_questions([question])]
-    with store.view() as view:
-        ways = _ways(index, store.server, view, encoded)
+    with engine.view() as view:
+        ways = _ways(index, engine.server, view, encoded)
         times = {name: Times() for name in ways}
         for number in range(min(_WARM_UP, len(questions))):
             for way in ways.values():
@@ -68,7 +68,7 @@ def _ask(into: Times, way: Way, number: int) -> None:
         into.hits.append([hit["_id"] for hit in answer["hits"]["hits"]])
 
 
-def _ways(index: Index, server: Server, view: StoreView, questions: Sequence[EncodedQuestion]) -> dict[str, Way]:
+def _ways(index: Index, server: Server, view: ServerView, questions: Sequence[EncodedQuestion]) -> dict[str, Way]:
     settings = index.settings
     k, factor = settings.sparse_candidates, settings.first_stage_lex_weight
     size = k + search.MARGIN
@@ -81,7 +81,8 @@ def _ways(index: Index, server: Server, view: StoreView, questions: Sequence[Enc
         return lambda number: dict(server.request("POST", path, bodies[number]))
 
     def with_blocks(number: int) -> None:
-        view.fetch_batch([hit.passage_id for hit in view.sparse_search(queries[number], k, {})])
+        (found,) = view.sparse_search([queries[number]], k, {})
+        view.fetch_blocks([hit.passage_id for hit in found.hits])
 
     def whole(number: int) -> None:
         index.ask(questions[number].text, strategy="sparse")

@@ -1,4 +1,4 @@
-"""How fast passages get to a server: by `store.add`, by the bulk loader in it, and by bulk requests without any care.
+"""How fast passages get to a server: by `writer.add`, by the bulk loader in it, and by bulk requests without any care.
 
 All three send the same bodies in requests of the same size, as many at a time. They take turns, each time in another
 order, so that whatever else the machine does meets all of them.
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
 
-from sparc_search.interfaces import EncodedDocument
-from sparc_search.stores.opensearch import OpenSearchStore
+from sparc_search.stored import EncodedDocument
+from sparc_search.stores.opensearch import OpenSearchEngine
 from sparc_search.stores.opensearch.bodies import passage_body
 from sparc_search.stores.opensearch.bulk import Action, Limits, Throttle, batches, lines, load
 from sparc_search.stores.opensearch.names import key, writing
@@ -27,7 +27,7 @@ TURN: Final = 2048
 COMMIT: Final = 512
 """Passages that `sparc-search ingest` commits at a time."""
 
-PLAIN, LOADER, STORE = "plain bulk", "the bulk loader", "`store.add`, all it takes"
+PLAIN, LOADER, STORE = "plain bulk", "the bulk loader", "`writer.add`, all it takes"
 _PATIENT: Final = {"request_timeout": 600}
 Documents = Sequence[EncodedDocument]
 
@@ -61,11 +61,11 @@ def measure(
     """Load about so many passages in turns, after a quarter of that to warm up; if there are fewer, several times."""
     warming, found = Loading(), Loading()
     while found.count < passages:
-        with place.store("load", encoder, writable=True) as store:
+        with place.engine("load", encoder, writable=True) as engine:
             plain, loader = place.bare_index(), place.bare_index()
             for some in portions(documents(), turn):
                 into = found if warming.count >= passages / 4 else warming
-                _turn(into, place.server, store, (plain, loader), some)
+                _turn(into, place.server, engine, (plain, loader), some)
                 if found.count >= passages:
                     break
         place.drop("load")
@@ -73,7 +73,7 @@ def measure(
     return found
 
 
-def _turn(into: Loading, server: Server, store: OpenSearchStore, indices: tuple[str, str], some: Documents) -> None:
+def _turn(into: Loading, server: Server, engine: OpenSearchEngine, indices: tuple[str, str], some: Documents) -> None:
     bodies = [
         (key(one.passage.id), passage_body(one, 1, readable=True)) for document in some for one in document.passages
     ]
@@ -83,7 +83,7 @@ def _turn(into: Loading, server: Server, store: OpenSearchStore, indices: tuple[
     ways: list[tuple[str, Callable[[], None]]] = [
         (PLAIN, lambda: send_plainly(server, requests)),
         (LOADER, lambda: _load(server, loader)),
-        (STORE, lambda: _add(store, commits)),
+        (STORE, lambda: _add(engine, commits)),
     ]
     first = len(into.passages)
     into.passages.append(len(bodies))
@@ -106,9 +106,9 @@ def _load(server: Server, actions: Iterable[Action]) -> None:
     assert all(outcome.ok for outcome in load(server, actions)), "the server refused something"
 
 
-def _add(store: OpenSearchStore, commits: Iterable[Documents]) -> None:
+def _add(engine: OpenSearchEngine, commits: Iterable[Documents]) -> None:
     for some in commits:
-        store.add(some)
+        assert not engine.writer().add(some), "the server refused something"
 
 
 def portions(documents: Iterable[EncodedDocument], passages: int) -> Iterator[list[EncodedDocument]]:

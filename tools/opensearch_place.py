@@ -8,18 +8,18 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from sparc_search.index import open_store
 from sparc_search.mappings import index_bodies
+from sparc_search.opening import open_engine
 from sparc_search.servers.cluster import Cluster
 from sparc_search.servers.node import Launch, Node, spawn
 from sparc_search.servers.ports import free_port
 from sparc_search.settings import Settings
-from sparc_search.stores.opensearch import OpenSearchStore
+from sparc_search.stores.opensearch import OpenSearchEngine
 from sparc_search.stores.opensearch.access import access_of
 from sparc_search.stores.opensearch.names import writing
 from sparc_search.stores.opensearch.server import Server
@@ -36,15 +36,15 @@ class Place:
     settings: Settings
     prefix: str
 
-    def store(self, name: str, encoder: str = "", *, writable: bool = False, **more: Any) -> OpenSearchStore:
+    def engine(self, name: str, encoder: str = "", *, writable: bool = False, **more: Any) -> OpenSearchEngine:
         """An index that the package itself makes and reads."""
-        store = open_store(replace(self.named(name), **more), encoder, writable=writable)
-        assert isinstance(store, OpenSearchStore)
-        return store
+        engine = open_engine(self.named(name).changed(**more), encoder, writable=writable)
+        assert isinstance(engine, OpenSearchEngine)
+        return engine
 
     def named(self, name: str) -> Settings:
         """Settings for the index of this name."""
-        return replace(self.settings, index=self.settings.index / name, index_name=f"{self.prefix}-{name}")
+        return self.settings.changed(index=self.settings.index / name, index_name=f"{self.prefix}-{name}")
 
     def bare_index(self, change: Callable[[dict[str, Any]], None] | None = None) -> str:
         """A new index with the mapping of passages, or with a change to it, and nothing around it; its name."""
@@ -70,8 +70,8 @@ def place(url: str, heap: str, settings: Settings) -> Iterator[Place]:
     folder.chmod(0o755)  # a server may run as somebody else
     try:
         with _node(folder / "server", heap) if not url else _nothing(url) as address:
-            settings = replace(settings, engine="opensearch", url=address, index=folder)
-            server = Server(access_of({value.key: value.value for value in settings.values()}))
+            settings = settings.changed(engine="opensearch", url=address, index=folder)
+            server = Server(access_of(settings.of_plugin("stores", "opensearch")))
             found = Place(server, settings, f"bench-{os.getpid()}-{uuid4().hex[:8]}")
             try:
                 yield found

@@ -10,18 +10,17 @@ from __future__ import annotations
 import random
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..evaluation.bm25 import Bm25
-from ..evaluation.closed import ClosedQuestion, Paragraph
 from ..evaluation.holding import holds
 from ..evaluation.questions import OpenQuestion
 from ..model.tokenizer import Pieces, WordPieces
 from ..records import Passage
-from ..training.squad_data import SquadFile, paragraphs_of, token_span
+from ..squad import SquadFile, SquadParagraph, SquadQuestion
+from ..training.squad_data import token_span
 
 NO_ANSWER = -1
 
@@ -56,20 +55,20 @@ class Asked:
 def asked_in(files: Sequence[SquadFile]) -> list[Asked]:
     """All questions whose answer stands in their paragraph, and those that are marked as having none."""
     return [
-        Asked(OpenQuestion(str(raw["id"]), raw["question"], answers), article, text, *place, file.weight)
+        Asked(OpenQuestion(one.id, one.text, one.answers), paragraph.article, paragraph.text, *place, file.weight)
         for file in files
-        for article, paragraph in paragraphs_of(file)
-        for raw in paragraph["qas"]
-        if (answers := tuple(answer["text"] for answer in raw["answers"])) or raw.get("is_impossible")
-        if (place := _place(text := paragraph["context"], raw)) is not None
+        for paragraph in file.paragraphs
+        for one in paragraph.questions
+        if one.answers or one.impossible
+        if (place := _place(paragraph.text, one)) is not None
     ]
 
 
-def _place(text: str, raw: dict[str, Any]) -> tuple[int, int] | None:
+def _place(text: str, question: SquadQuestion) -> tuple[int, int] | None:
     """Where the file says the answer is, if it stands there, else where it stands first; None if nowhere."""
-    if not raw["answers"]:
+    if not question.answers:
         return (NO_ANSWER, NO_ANSWER)
-    answer, start = raw["answers"][0]["text"], int(raw["answers"][0].get("answer_start", -1))
+    answer, start = question.answers[0], question.start
     if start < 0 or not text.startswith(answer, start):
         start = text.find(answer)
     return (start, start + len(answer)) if answer and start >= 0 else None
@@ -77,8 +76,11 @@ def _place(text: str, raw: dict[str, Any]) -> tuple[int, int] | None:
 
 def apart(asked: Sequence[Asked], articles: Container[str]) -> tuple[list[Asked], list[Asked]]:
     """(for training, held out): the questions on these articles are held out."""
-    held = [one for one in asked if one.article in articles]
-    return [one for one in asked if one.article not in articles], held
+    kept: list[Asked] = []
+    held: list[Asked] = []
+    for one in asked:
+        (held if one.article in articles else kept).append(one)
+    return kept, held
 
 
 def apart_by_chance(asked: Sequence[Asked], questions: int, seed: int) -> tuple[list[Asked], list[Asked]]:
@@ -99,14 +101,14 @@ def sampled(asked: Sequence[Asked], most: int, seed: int) -> list[Asked]:
     return random.Random(seed).sample(asked, most) if 0 < most < len(asked) else list(asked)
 
 
-def as_paragraphs(asked: Sequence[Asked]) -> list[Paragraph]:
+def as_paragraphs(asked: Sequence[Asked]) -> list[SquadParagraph]:
     """Questions with an answer by their paragraphs, as closed evaluation takes them."""
-    found: dict[str, list[ClosedQuestion]] = {}
+    found: dict[str, list[SquadQuestion]] = {}
     for one in asked:
         if one.start != NO_ANSWER:
-            question = ClosedQuestion(one.question.id, one.question.text, one.question.answers, one.start)
+            question = SquadQuestion(one.question.id, one.question.text, one.question.answers, one.start)
             found.setdefault(one.text, []).append(question)
-    return [Paragraph(text, tuple(questions)) for text, questions in found.items()]
+    return [SquadParagraph(text, tuple(questions)) for text, questions in found.items()]
 
 
 def as_passages(asked: Sequence[Asked]) -> list[Passage]:

@@ -78,7 +78,7 @@ def export(network: CrossEncoderNetwork, config: dict[str, Any], target: Path, p
 
 
 def run_torch(network: CrossEncoderNetwork, arithmetic: str = "fp32") -> Network:
-    """The network without a file."""
+    """The network, without a file."""
 
     def run(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
         with torch.inference_mode(), autocast(arithmetic, "cpu"):

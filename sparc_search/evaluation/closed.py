@@ -8,41 +8,20 @@ better than it is: see docs/training.md.)
 from __future__ import annotations
 
 import itertools
-import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ..errors import ReaderError
-from ..interfaces import Encoder
+from ..encoder import Encoder
 from ..records import EncodedQuestion, Passage, PhraseBlock
 from ..search.scorer import score_spans
+from ..squad import SquadParagraph, SquadQuestion, answerable, read_squad
 from .answers import exact_match, f1
 from .open_domain import percent, percent_interval
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedQuestion:
-    """A question on a paragraph, with its right answers."""
-
-    id: str
-    text: str
-    answers: tuple[str, ...]
-    start: int = -1
-    """Where the first of them begins in the paragraph, if the file says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A paragraph and the questions on it."""
-
-    text: str
-    questions: tuple[ClosedQuestion, ...]
-    title: str = ""
+from .watching import QUIET, Watcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,44 +70,14 @@ VARIANTS: dict[str, Variant] = {
 }
 
 
-def read_paragraphs(path: Path, sample: int = 0, seed: int = 0) -> list[Paragraph]:
+def read_answerable(path: Path, sample: int = 0, seed: int = 0) -> list[SquadParagraph]:
     """Paragraphs of a SQuAD file that have answerable questions; `sample` of them by chance, or all."""
-    try:
-        data = json.loads(path.read_bytes())["data"]
-        paragraphs = [paragraph for article in data for paragraph in _paragraphs(article)]
-    except OSError as error:
-        raise ReaderError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise ReaderError(f"{path} is not a SQuAD file: {error!r}", "it needs a JSON object with `data`") from error
-    paragraphs = [paragraph for paragraph in paragraphs if paragraph.questions]
+    paragraphs = answerable(read_squad(path).paragraphs)
     return random.Random(seed).sample(paragraphs, sample) if 0 < sample < len(paragraphs) else paragraphs
 
 
-def _paragraphs(article: dict[str, Any]) -> Iterator[Paragraph]:
-    title = " ".join(str(article.get("title") or "").replace("_", " ").split())
-    for raw in article["paragraphs"]:
-        yield _paragraph(raw, title)
-
-
-def _paragraph(raw: dict[str, Any], title: str) -> Paragraph:
-    return Paragraph(
-        raw["context"],
-        tuple(
-            ClosedQuestion(
-                str(qa["id"]),
-                qa["question"],
-                tuple(answer["text"] for answer in qa["answers"]),
-                int(qa["answers"][0].get("answer_start", -1)),
-            )
-            for qa in raw["qas"]
-            if qa["answers"]
-        ),
-        title,
-    )
-
-
 def evaluate_closed(
-    encoder: Encoder, paragraphs: Sequence[Paragraph], variants: Sequence[str], batch: int = 64
+    encoder: Encoder, paragraphs: Sequence[SquadParagraph], variants: Sequence[str], batch: int = 64
 ) -> Iterator[list[ClosedRow]]:
     """Rows of each paragraph in turn."""
     for at in range(0, len(paragraphs), batch):
@@ -147,7 +96,17 @@ def evaluate_closed(
             ]
 
 
-def paragraph_windows(encoder: Encoder, paragraph: Paragraph) -> list[Passage]:
+def collected(rows: Iterable[list[ClosedRow]], paragraphs: int, watcher: Watcher = QUIET) -> list[ClosedRow]:
+    """The rows of so many paragraphs."""
+    found: list[ClosedRow] = []
+    with watcher.counting("evaluating", paragraphs) as tell:
+        for some in rows:
+            found += some
+            tell()
+    return found
+
+
+def paragraph_windows(encoder: Encoder, paragraph: SquadParagraph) -> list[Passage]:
     """The paragraph, in consecutive windows where it is longer than the model reads."""
     text = paragraph.text
     offsets = encoder.token_offsets(text)
@@ -160,7 +119,7 @@ def paragraph_windows(encoder: Encoder, paragraph: Paragraph) -> list[Passage]:
 
 
 def answer_rows(
-    question: ClosedQuestion,
+    question: SquadQuestion,
     encoded: EncodedQuestion,
     passages: Sequence[Passage],
     blocks: Sequence[PhraseBlock],

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from ..cross_encoder.reading import CrossEncoder
 from ..records import Passage
+from ..squad import SquadParagraph, SquadQuestion
 from .answers import exact_match, f1
-from .closed import ClosedQuestion, ClosedRow, Paragraph
+from .closed import ClosedRow
 
 
-def read_closed(reader: CrossEncoder, paragraphs: Sequence[Paragraph]) -> Iterator[list[ClosedRow]]:
+def read_closed(reader: CrossEncoder, paragraphs: Sequence[SquadParagraph]) -> Iterator[list[ClosedRow]]:
     """Rows of each paragraph in turn."""
     for paragraph in paragraphs:
         passage = Passage("", "", 0, paragraph.text)
         yield [_row(reader, question, passage, paragraph.questions[0].id) for question in paragraph.questions]
 
 
-def _row(reader: CrossEncoder, question: ClosedQuestion, passage: Passage, group: str) -> ClosedRow:
+def _row(reader: CrossEncoder, question: SquadQuestion, passage: Passage, group: str) -> ClosedRow:
     spans = reader.read(question.text, [passage])
     found = passage.text[spans[0].start : spans[0].end] if spans else ""
     em, overlap = exact_match(found, question.answers), f1(found, question.answers)

@@ -1,4 +1,4 @@
-"""A page of measurements, written by the commands that measure: each owns one section, between two marks."""
+"""Raw figures on Markdown pages, written by the commands that measure: each owns one section, between two marks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Final
 
 from .provenance import machine
 
-INTRODUCTION: Final = """# Benchmarks
+INTRODUCTION: Final = """# Raw figures
 
-Every section was written by the command it names, not by hand. Machines differ and are shared: ratios inside one run
-say more than seconds. Data are named, not shipped.
+Written by the command that is named below, not by hand. The page to read is docs/benchmarks.md.
 """
 
 
@@ -24,4 +23,5 @@ def write_section(name: str, title: str, command: str, body: str, page: Path) ->
     text = page.read_text("utf-8") if page.exists() else INTRODUCTION
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     text = pattern.sub(lambda _: section, text) if pattern.search(text) else text.rstrip() + "\n\n" + section + "\n"
+    page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(text, "utf-8")

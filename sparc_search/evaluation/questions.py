@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import ReaderError
+from ..squad import Article, paragraphs_of
 from .answers import exact_match, f1
 
 _FLAGS = re.IGNORECASE | re.MULTILINE
@@ -75,7 +76,7 @@ def read_questions(
             questions = [_with_pattern(question) for question in questions]
     except OSError as error:
         raise ReaderError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, SyntaxError, EOFError, re.error) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, SyntaxError, EOFError, re.error) as error:
         raise ReaderError(f"{path} holds no questions: {error!r}", "see `sparc-search evaluate open --help`") from error
     if not questions:
         raise ReaderError(f"{path} holds no questions with answers")
@@ -104,13 +105,12 @@ def _questions(path: Path, text: str) -> Iterator[OpenQuestion]:
     return _from_objects(value) if isinstance(value, list) else _from_squad(value["data"])
 
 
-def _from_squad(data: Iterable[dict[str, Any]]) -> Iterator[OpenQuestion]:
+def _from_squad(data: Iterable[Article]) -> Iterator[OpenQuestion]:
     for article in data:
-        for paragraph in article["paragraphs"]:
-            for qa in paragraph["qas"]:
-                if qa["answers"]:
-                    answers = tuple(answer["text"] for answer in qa["answers"])
-                    yield OpenQuestion(str(qa["id"]), qa["question"], answers, context=paragraph["context"])
+        for paragraph in paragraphs_of(article):
+            for asked in paragraph.questions:
+                if asked.answers:
+                    yield OpenQuestion(asked.id, asked.text, asked.answers, context=paragraph.text)
 
 
 def _from_objects(rows: Iterable[dict[str, Any]]) -> Iterator[OpenQuestion]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..interfaces import Encoder
+from ..encoder import Encoder
 from ..records import EncodedPassage, EncodedQuestion, Passage
 
 
@@ -36,7 +36,7 @@ PARTS: dict[str, Callable[[EncodedQuestion], EncodedQuestion]] = {
 }
 
 
-class SwitchedOff:
+class SwitchedOff(Encoder):
     """The same encoder, its questions without some parts."""
 
     def __init__(self, encoder: Encoder, parts: Sequence[str]) -> None:

@@ -2,11 +2,11 @@
 
 Each function takes an open `Index` and gives a frozen dataclass of plain values; `to_json(view)` is its JSON twin.
 
-    passage_view(index, passage_id, *, token=None, phrase="", span=None, sides=("start", "end"), sizes=(1, 2),
+    passage_view(index, passage_id, *, token=None, phrase="", span=None, sides=("start", "end"), sizes=None,
                  threshold=0.0) -> PassageView
         A passage's tokens with their largest weights; the weights of one token or phrase (`token` is a number,
         `phrase` text of the passage, `span` a pair of character offsets), stored or encoded on the spot; tf-idf
-        beside them.
+        beside them. `sizes` are those of the n-grams; all that the model weighs if not given.
     question_view(index, question) -> QuestionView
         N-gram weights of a question for start and end, its terms with idf.
     answer_view(index, question, *, rank=1, against=None, k=None, strategy=None, where=None) -> AnswerView
@@ -17,7 +17,7 @@ Each function takes an open `Index` and gives a frozen dataclass of plain values
         Counts, sizes, histograms, share of tokens kept, most frequent features, model card, ingests, rejects.
     discover_passages(index, listing) -> PassagesPage
     discover_documents(index, listing) -> DocumentsPage
-        Documents and passages by page; `interfaces.Listing` says which (text, metadata and features, for and out).
+        Documents and passages by page; `stored.Listing` says which (text, metadata and features, for and out).
     suggest(index, text, *, k=10) -> Suggestions
         While someone types: features, metadata and titles that fit.
     to_csv(rows) -> str

@@ -48,7 +48,7 @@ class Panel:
 
 
 def saved_objects(index_name: str) -> list[SavedObject]:
-    """Everything, what is referred to before what refers to it."""
+    """All saved objects, each after those it refers to."""
     pattern = f"{index_name}-pattern"
     reference = {"id": pattern, "type": "index-pattern", "name": "kibanaSavedObjectMeta.searchSourceJSON.index"}
     panels = _panels(index_name)

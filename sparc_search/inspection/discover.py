@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..engine import View, supports
 from ..index import Index
-from ..interfaces import DocumentFacts, FeatureCatalogue, Listing
 from ..ngrams import feature_name
+from ..stored import DocumentFacts, Listing
 from . import asking
 from .summaries import PassageFacts, facts
 
@@ -64,15 +65,17 @@ class Suggestions:
 def discover_passages(index: Index, listing: Listing) -> PassagesPage:
     """One page of passages."""
     listing = checked(listing)
-    found = asking.browsable(index).list_passages(listing)
-    return PassagesPage(listing, tuple(map(facts, found.passages)), found.total, found.more, _metadata(index))
+    with index.engine.view() as view:
+        found, metadata = view.list_passages(listing), _metadata(view)
+    return PassagesPage(listing, tuple(map(facts, found.passages)), found.total, found.more, metadata)
 
 
 def discover_documents(index: Index, listing: Listing) -> DocumentsPage:
     """One page of documents."""
     listing = checked(listing)
-    found = asking.browsable(index).list_documents(listing)
-    return DocumentsPage(listing, found.documents, found.total, found.more, _metadata(index))
+    with index.engine.view() as view:
+        found, metadata = view.list_documents(listing), _metadata(view)
+    return DocumentsPage(listing, found.documents, found.total, found.more, metadata)
 
 
 def suggest(index: Index, text: str, *, k: int = 10) -> Suggestions:
@@ -80,16 +83,18 @@ def suggest(index: Index, text: str, *, k: int = 10) -> Suggestions:
     typed = _words(text)
     if not typed:
         return Suggestions(text, (), (), ())
-    metadata = [
-        Suggestion(f"{key}={value}", count)
-        for key, values in _metadata(index, most=100).items()
-        for value, count in values
-        if typed.casefold() in f"{key}={value}".casefold()
-    ]
-    documents = asking.browsable(index).list_documents(Listing(text=typed, size=5 * k)).documents
+    with index.engine.view() as view:
+        metadata = [
+            Suggestion(f"{key}={value}", count)
+            for key, values in _metadata(view, most=100).items()
+            for value, count in values
+            if typed.casefold() in f"{key}={value}".casefold()
+        ]
+        documents = view.list_documents(Listing(text=typed, size=5 * k)).documents
+        features = _features(index, view, typed + " " * text[-1:].isspace(), k)
     titled = tuple(found for found in documents if typed.casefold() in found.title.casefold())
     by_count = sorted(metadata, key=lambda suggestion: (-suggestion.passages, suggestion.text))
-    return Suggestions(text, _features(index, typed + " " * text[-1:].isspace(), k), tuple(by_count[:k]), titled[:k])
+    return Suggestions(text, features, tuple(by_count[:k]), titled[:k])
 
 
 def checked(listing: Listing) -> Listing:
@@ -115,22 +120,22 @@ def _pairs(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     return tuple((asking.whole(key), asking.whole(value)) for key, value in pairs)
 
 
-def _features(index: Index, text: str, k: int) -> tuple[Suggestion, ...]:
-    if not isinstance(index.store, FeatureCatalogue):
+def _features(index: Index, view: View, text: str, k: int) -> tuple[Suggestion, ...]:
+    if not supports(view, View.features_like):
         return ()
     found: dict[str, int] = {}
     for beginning in _beginnings(index, text):
-        for feature in index.store.features_like(beginning, k):
+        for feature in view.features_like(beginning, k):
             found.setdefault(feature.name, feature.passages)
     return tuple(Suggestion(name, passages) for name, passages in found.items())[:k]
 
 
 def _beginnings(index: Index, text: str) -> list[str]:
-    """How the names of features may begin that are meant: as typed, and as the model cuts the words."""
+    """Beginnings of feature names to look for: the text as typed, and as the model cuts it into word pieces."""
     typed = " ".join(text.lower().split()[-2:]) + (" " if text[-1:].isspace() else "")
-    pieces = asking.inspectable(index).word_pieces(text)[-2:]
+    pieces = index.encoder.word_pieces(text)[-2:]
     return list(dict.fromkeys([typed, *([feature_name(pieces)] if pieces else [])]))
 
 
-def _metadata(index: Index, most: int = _FACETS) -> dict[str, tuple[tuple[str, int], ...]]:
-    return {key: tuple(values) for key, values in asking.browsable(index).metadata_values(most).items()}
+def _metadata(view: View, most: int = _FACETS) -> dict[str, tuple[tuple[str, int], ...]]:
+    return {key: tuple(values) for key, values in view.metadata_values(most).items()}

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
+from ..engine import View, supports
 from ..errors import UsageError
 from ..index import Index
-from ..interfaces import FeatureCatalogue, FeatureStatistics
 from ..ngrams import feature_name, parse_feature
+from ..records import FIELDS
 from ..search.lexical import idf
+from ..stored import FeatureStatistics
 from . import asking
 from .summaries import PassageFacts, facts, snippet
-
-FIELDS = ("start", "end", "lex")
-LONGEST = 2
-"""Word pieces of the longest n-gram."""
-
-_MOST = 10_000
-"""Values looked at where a store has no statistics of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +61,20 @@ def feature_view(
 ) -> FeatureView:
     """Look at a feature; `name` is its own (`climb ##ing`) or a word or two (`climbing`, `Gold dome`)."""
     name = asking.whole(name)
-    wanted, statistics = _resolved(index, name, bins)
-    passages = index.store.statistics([]).passages
-    readable = as_text(wanted)
-    fields = tuple(
-        FieldView(
-            field,
-            found,
-            found.passages / passages if passages else 0.0,
-            idf(passages, found.passages),
-            _top(index, field, wanted, k, where or {}, readable) if found.passages else (),
+    with index.engine.view() as view:
+        wanted, statistics = _resolved(index, view, name, bins)
+        passages = view.statistics([]).passages
+        fields = tuple(
+            FieldView(
+                field,
+                found,
+                found.passages / passages if passages else 0.0,
+                idf(passages, found.passages),
+                _top(view, field, wanted, k, where or {}) if found.passages else (),
+            )
+            for field, found in statistics.items()
         )
-        for field, found in statistics.items()
-    )
-    return FeatureView(wanted, parse_feature(wanted), name, passages, fields, _related(index, name, wanted))
+        return FeatureView(wanted, parse_feature(wanted), name, passages, fields, _related(index, view, name, wanted))
 
 
 def as_text(name: str) -> str:
@@ -89,11 +82,11 @@ def as_text(name: str) -> str:
     return " ".join(parse_feature(name)).replace(" ##", "")
 
 
-def _resolved(index: Index, name: str, bins: int) -> tuple[str, dict[str, FeatureStatistics]]:
+def _resolved(index: Index, view: View, name: str, bins: int) -> tuple[str, dict[str, FeatureStatistics]]:
     """The feature that is meant, and its statistics: the first spelling that is in the index, or the likeliest."""
     first: tuple[str, dict[str, FeatureStatistics]] | None = None
     for spelling in _spellings(index, name):
-        found = spelling, {field: _statistics(index, field, spelling, bins) for field in FIELDS}
+        found = spelling, {field: view.feature_statistics(field, spelling, bins) for field in FIELDS}
         if any(statistics.passages for statistics in found[1].values()):
             return found
         first = first or found
@@ -103,7 +96,7 @@ def _resolved(index: Index, name: str, bins: int) -> tuple[str, dict[str, Featur
 
 
 def _spellings(index: Index, name: str) -> list[str]:
-    pieces = asking.inspectable(index).word_pieces(name)
+    pieces = index.encoder.word_pieces(name)
     spellings = [feature_name(pieces)] if pieces else []
     try:
         parse_feature(name)
@@ -112,43 +105,25 @@ def _spellings(index: Index, name: str) -> list[str]:
     return list(dict.fromkeys([*([name] if "##" in name or "%" in name else []), *spellings, name]))
 
 
-def _statistics(index: Index, field: str, name: str, bins: int) -> FeatureStatistics:
-    if isinstance(index.store, FeatureCatalogue):
-        return index.store.feature_statistics(field, name, bins)
-    return spread([hit.score for hit in index.store.sparse_search({field: {name: 1.0}}, _MOST, {})], bins)
-
-
-def spread(values: Sequence[float], bins: int) -> FeatureStatistics:
-    """The statistics of these values of a feature."""
-    if not values:
-        return FeatureStatistics(0)
-    array = np.asarray(values)
-    top = float(array.max())
-    counts, edges = np.histogram(array, bins, (0.0, top))
-    return FeatureStatistics(
-        len(array), float(array.min()), top, float(array.mean()), tuple(edges.tolist()), tuple(counts.tolist())
-    )
-
-
-def _top(
-    index: Index, field: str, name: str, k: int, where: Mapping[str, str], readable: str
-) -> tuple[TopPassage, ...]:
-    """One clause with the weight 1: the score is the value."""
-    values = {hit.passage_id: hit.score for hit in index.store.sparse_search({field: {name: 1.0}}, k, where)}
+def _top(view: View, field: str, name: str, k: int, where: Mapping[str, str]) -> tuple[TopPassage, ...]:
+    """Where the feature weighs most. The score of a query with this feature alone, of weight 1, is its value."""
+    (found,) = view.sparse_search([{field: {name: 1.0}}], k, where)
+    values, readable = {hit.passage_id: hit.score for hit in found.hits}, as_text(name)
     return tuple(
-        TopPassage(values[found.passage.id], facts(found.passage), snippet(found.passage.text, readable))
-        for found in index.store.fetch(list(values))
+        TopPassage(values[passage.id], facts(passage), snippet(passage.text, readable))
+        for passage in view.fetch_passages(list(values)).passages
     )
 
 
-def _related(index: Index, asked: str, name: str) -> tuple[str, ...]:
+def _related(index: Index, view: View, asked: str, name: str) -> tuple[str, ...]:
     pieces = parse_feature(name)
     found = []
-    if len(pieces) > LONGEST:  # no n-gram is so long: offer those it is made of
-        found += [feature_name(pieces[at : at + LONGEST]) for at in range(len(pieces) - 1)]
+    longest = max(index.encoder.ngrams, default=1)
+    if len(pieces) > longest > 1:  # no n-gram is so long: offer those it is made of
+        found += [feature_name(pieces[at : at + longest]) for at in range(len(pieces) - longest + 1)]
     if len(pieces) > 1:
         found += [feature_name([piece]) for piece in pieces]
-    if isinstance(index.store, FeatureCatalogue):
+    if supports(view, View.features_like):
         for beginning in dict.fromkeys((f"{name} ", name, asked.lower())):
-            found += [feature.name for feature in index.store.features_like(beginning, 6)]
+            found += [feature.name for feature in view.features_like(beginning, 6)]
     return tuple(other for other in dict.fromkeys(found) if other != name)[:12]

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..engine import Admin, View, supports
 from ..index import Index
-from ..interfaces import Browsable, Described, FeatureCatalogue, FeatureCount, Sized
-from ..records import SIDES, TITLE, PhraseBlock
-from . import ingests, weights
-from .feature import FIELDS
+from ..loaders import history
+from ..records import FIELDS, LEX, SIDES, TITLE, PhraseBlock
+from ..stored import FeatureCount
+from . import weights
 from .histogram import Histogram, histogram
 
 
@@ -59,34 +60,35 @@ class IndexView:
 
 def index_view(index: Index, *, sample: int = 200, frequent: int = 20, bins: int = 20) -> IndexView:
     """Look at an index; histograms are of a sample of so many passages."""
-    store = index.store
-    statistics = store.statistics([])
-    facts = dict(store.describe()) if isinstance(store, Described) else {}
+    admin, location = index.engine.admin(), index.settings.index
+    with index.engine.view() as view:
+        statistics = view.statistics([])
+        listed = supports(view, View.frequent_features)
+        features = {field: tuple(view.frequent_features(field, frequent)) if listed else () for field in FIELDS}
+    facts = dict(admin.describe()) if supports(admin, Admin.describe) else {}
     documents = facts.get("documents")
-    location = getattr(store, "location", index.settings.index)
     return IndexView(
         passages=statistics.passages,
         documents=documents if isinstance(documents, int) else None,
-        bytes=store.size_in_bytes() if isinstance(store, Sized) else None,
+        bytes=admin.size_in_bytes() if supports(admin, Admin.size_in_bytes) else None,
         snapshot=statistics.snapshot,
         engine=index.settings.engine,
         facts=facts,
         sample=sample_view(index, sample, bins),
-        frequent={
-            field: tuple(store.frequent_features(field, frequent)) if isinstance(store, FeatureCatalogue) else ()
-            for field in FIELDS
-        },
+        frequent=features,
         model=index.encoder.fingerprint,
-        card=dict(getattr(index.encoder, "card", {})),
-        ingests=tuple(ingests.ingests(location)),
-        rejects=tuple(ingests.rejects(location)),
+        card=dict(index.encoder.card),
+        ingests=tuple(history.ingests(location)),
+        rejects=tuple(history.rejects(location)),
     )
 
 
 def sample_view(index: Index, count: int, bins: int = 20) -> SampleView:
     """Histograms over a sample of passages."""
-    ids = index.store.sample(count) if isinstance(index.store, Browsable) and count else []
-    blocks = [stored.block for stored in index.store.fetch(ids)]
+    with index.engine.view() as view:
+        can = supports(view, View.sample) or supports(view, View.matching)
+        ids = view.sample(count) if can and count else []
+        blocks = [stored.block for stored in view.fetch(ids).passages]
     tokens = np.array([int(((block.flags & TITLE) == 0).sum()) for block in blocks], np.int64)
     values = {field: [_values(block, field) for block in blocks] for field in FIELDS}
     kept = {side: sum(len(weights.phrases_of(block, side).positions) for block in blocks) for side in SIDES}
@@ -105,7 +107,7 @@ def sample_view(index: Index, count: int, bins: int = 20) -> SampleView:
 
 def _values(block: PhraseBlock, field: str) -> weights.Floats:
     """The values of a passage's features, as they are before they are rounded up."""
-    if field == "lex":
+    if field == LEX:
         return block.lex_impacts.astype(np.float64)
     return np.array(
         [

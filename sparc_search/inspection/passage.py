@@ -10,14 +10,12 @@ import numpy as np
 
 from ..errors import NotThere, UsageError
 from ..index import Index
-from ..interfaces import StoredPassage
 from ..records import SIDES, TITLE, Passage, PhraseBlock, Side
+from ..stored import StoredPassage
 from . import asking, tables, weights
 from .summaries import PassageFacts, facts
 from .tables import NgramRow, TermRow
 from .tokens import Token, tokens_between, tokens_of, word_of
-
-SIZES = (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +76,19 @@ def passage_view(
     phrase: str = "",
     span: tuple[int, int] | None = None,
     sides: Collection[Side] = SIDES,
-    sizes: Collection[int] = SIZES,
+    sizes: Collection[int] | None = None,
     threshold: float = 0.0,
 ) -> PassageView:
     """Look at a passage; with a token, a phrase or a span of characters also at the weights of that phrase."""
     stored = asking.stored(index, passage_id)
     passage, block = stored.passage, stored.block
     name = asking.namer(index)
-    statistics = index.store.statistics([name((token_id,)) for token_id in block.lex_ids.tolist()])
+    with index.engine.view() as view:
+        statistics = view.statistics([name((token_id,)) for token_id in block.lex_ids.tolist()])
     terms = tables.term_rows(block, statistics, name)
     impacts = {row.name: row.weight for row in terms}
     tfidf = {token_id: impacts[name((token_id,))] for token_id in block.lex_ids.tolist()}
+    sizes = _known_sizes(index, sizes)
     chosen = _chosen(passage, block, token, phrase, span)
     largest = {
         weights.key_of(side, columns.n): float(weights.largest(columns).max(initial=0.0))
@@ -97,7 +97,7 @@ def passage_view(
     ngrams = tables.passage_ngrams(block, sides, sizes)
     return PassageView(
         passage=facts(passage),
-        tokens=tokens_of(passage, block, asking.inspectable(index), tfidf),
+        tokens=tokens_of(passage, block, index.encoder, tfidf),
         kept_starts=len(block.start.positions),
         kept_ends=len(block.end.positions),
         sides=tuple(side for side in SIDES if side in sides),
@@ -109,6 +109,15 @@ def passage_view(
         selection=_selection(index, stored, chosen, sides, sizes, tfidf, threshold) if chosen else None,
         snapshot=statistics.snapshot,
     )
+
+
+def _known_sizes(index: Index, sizes: Collection[int] | None) -> Collection[int]:
+    """The sizes that are asked for, or all; `UsageError` if the model has none of one of them."""
+    known = index.encoder.ngrams
+    for n in sizes or ():
+        if n not in known:
+            raise UsageError(f"the model weighs no n-grams of size {n}", f"choose of: {', '.join(map(str, known))}")
+    return known if sizes is None else sizes
 
 
 def _chosen(
@@ -162,7 +171,7 @@ def _selection(
     by_position: dict[str, tuple[float, ...]] = {}
     ngrams: dict[tuple[Side, int], dict[tuple[int, ...], float]] = {}
     boundaries = []
-    whole = cache(lambda: asking.inspectable(index).encode_unfiltered([passage])[0].block)
+    whole = cache(lambda: index.encoder.encode_unfiltered([passage])[0].block)
     for side, token in zip(SIDES, chosen, strict=True):
         boundary, source = _boundary(stored, side, token, whole)
         boundaries.append(boundary)
@@ -204,7 +213,7 @@ def _boundary(
 
 
 def _row(block: PhraseBlock, side: Side, token: int) -> dict[int, weights.Floats]:
-    """By n-gram size: the weights of the boundary at a token."""
+    """The weights of the boundary at a token, by n-gram size."""
     phrases = weights.phrases_of(block, side)
     row = int(np.searchsorted(phrases.positions, token))
     return {columns.n: weights.of_row(columns, row) for columns in phrases.sparse}

@@ -1,4 +1,4 @@
-"""A view as what JSON knows."""
+"""Views as JSON."""
 
 from __future__ import annotations
 

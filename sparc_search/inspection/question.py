@@ -39,7 +39,8 @@ class QuestionView:
 def question_view(index: Index, question: str) -> QuestionView:
     """Encode a question and show its weights."""
     encoded = index.encoder.encode_questions([cleaned(question)])[0]
-    statistics = lexical.look_up(encoded, index.store)
+    with index.engine.view() as view:
+        statistics = lexical.look_up(encoded, view)
     weighed = {term.name: term.weight for term in lexical.lex_weights(encoded, statistics)}
     terms = []
     for term in encoded.lex_terms:

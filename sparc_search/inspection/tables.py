@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from ..interfaces import Statistics
-from ..records import PhraseBlock, Side
+from ..records import SIDES, PhraseBlock, Side
 from ..search.lexical import idf
+from ..stored import Statistics
 from . import weights
 from .asking import Name
 
@@ -26,7 +26,7 @@ class NgramRow:
     weight: float
     """Start and end together: the table is sorted by it."""
     tfidf: float | None
-    """The tf-idf weight of the same word in the same passage; a bigram has none."""
+    """The tf-idf weight of the same word in the same passage; a longer n-gram has none."""
     positions: tuple[int, ...]
 
 
@@ -49,7 +49,7 @@ def ngram_rows(
     """The table of some n-grams: those of which start or end weighs at least `threshold`, heaviest first."""
     rows = []
     for ids in {ids: None for weighed in ngrams.values() for ids in weighed}:
-        start, end = (ngrams.get((side, len(ids)), {}).get(ids, 0.0) for side in ("start", "end"))
+        start, end = (ngrams.get((side, len(ids)), {}).get(ids, 0.0) for side in SIDES)
         if max(start, end) >= threshold:
             own = tfidf.get(ids[0], 0.0) if len(ids) == 1 else None
             places = weights.positions(block, ids)

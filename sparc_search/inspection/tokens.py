@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..interfaces import Inspectable
+from ..encoder import Encoder
 from ..records import AFTER_JOINT, CONTINUES, PUNCTUATION, TITLE, Passage, PhraseBlock
 from . import weights
 
@@ -34,14 +34,12 @@ class Token:
     """Phrases that start here are indexed; `kept_end`: that end here."""
     kept_end: bool
     weights: Mapping[str, float]
-    """`start_1`, `start_2`, `end_1`, `end_2`: the most that an n-gram it is part of weighs for a kept boundary."""
+    """`start_1`, `end_2`, …: the most that an n-gram of that size, which it is part of, weighs for a kept boundary."""
     tfidf: float
     """Its term's tf-idf weight in this passage; 0 for punctuation."""
 
 
-def tokens_of(
-    passage: Passage, block: PhraseBlock, encoder: Inspectable, tfidf: Mapping[int, float]
-) -> tuple[Token, ...]:
+def tokens_of(passage: Passage, block: PhraseBlock, encoder: Encoder, tfidf: Mapping[int, float]) -> tuple[Token, ...]:
     """Every token of a passage; `tfidf` is by token id."""
     shades = {
         weights.key_of(side, columns.n): weights.covering(weights.largest(columns), columns.n).tolist()

@@ -109,6 +109,7 @@ class AfterNetwork:
                 LexTerm(token, self._name((token,)), count)
                 for token, count in zip(terms.tolist(), counts.tolist(), strict=True)
             ),
+            self.config.longest_answer,
         )
 
     def _side(self, side: Side, flags: NDArray[np.uint8], arrays: PassageArrays) -> Phrases:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..encoder import Encoder
 from ..records import PUNCTUATION, SIDES, TITLE, EncodedPassage, EncodedQuestion, Passage
 from .after_network import AfterNetwork, PassageArrays, QuestionArrays
 from .config import SparcConfig
@@ -53,8 +55,8 @@ def sparse_names(config: SparcConfig) -> list[str]:
     return [f"{side}_{n}" for side in SIDES for n in config.ngrams]
 
 
-class NetworkEncoder:
-    """An `interfaces.Encoder` over any `Network`."""
+class NetworkEncoder(Encoder):
+    """An encoder over any `Network`."""
 
     def __init__(
         self,
@@ -74,11 +76,18 @@ class NetworkEncoder:
         self._batch_tokens, self._workers = batch_tokens, workers
         self.fingerprint = fingerprint
         self.card = dict(card or {})
-        self.window = config.window - 2
+        self.window, self.ngrams = config.window - 2, config.ngrams
 
     def prepare(self) -> None:
         """Load what is loaded at the first use, so that the first question need not wait for it."""
         self.encode_questions(["?"])
+
+    def in_batches_of(self, tokens: int) -> NetworkEncoder:
+        """The same encoder with other batches of passages; one that must take them singly still does."""
+        passages, questions = self._batch_tokens
+        other = copy(self)
+        other._batch_tokens = BatchTokens(1 if passages == 1 else tokens, questions)
+        return other
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the word pieces of `text`."""

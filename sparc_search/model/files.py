@@ -9,7 +9,6 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +81,7 @@ def open_model(name: str) -> ModelFolder:
 
 def default_folder() -> Path:
     """Where the package keeps its model."""
-    return Path(str(files("sparc_search.model.default")))
+    return Path(__file__).parent / "default"
 
 
 def write_card(folder: Path, card: dict[str, Any]) -> None:

@@ -7,59 +7,57 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from ..block_batch import Blocks, batch_of
-from ..interfaces import BatchFetch, Hit, Searchable
-from ..records import Answer, EncodedQuestion, Passage, Road
+from ..block_batch import Blocks
+from ..engine import View
+from ..records import Answer, EncodedQuestion, Passage, Retriever
+from ..stored import Hit
 from .clock import Clock
 from .explain import explain
 from .lexical import LexWeight
-from .offers import offers
 from .scorer import Span
 
 
-class Found(NamedTuple):
+class FoundAnswer(NamedTuple):
     """An answer, and the span it is."""
 
     answer: Answer
     span: Span
 
 
-def roads_of(sparse: Sequence[Hit], dense: Sequence[Hit]) -> dict[str, tuple[Road, ...]]:
-    """The union of the candidates, each with the roads that proposed it."""
-    roads: dict[str, tuple[Road, ...]] = {hit.passage_id: ("sparse",) for hit in sparse}
+def proposals(sparse: Sequence[Hit], dense: Sequence[Hit]) -> dict[str, tuple[Retriever, ...]]:
+    """The union of the candidates, each with the retrievers that proposed it."""
+    retrievers: dict[str, tuple[Retriever, ...]] = {hit.passage_id: ("sparse",) for hit in sparse}
     for hit in dense:
-        roads[hit.passage_id] = (*roads.get(hit.passage_id, ()), "dense")
-    return roads
+        retrievers[hit.passage_id] = (*retrievers.get(hit.passage_id, ()), "dense")
+    return retrievers
 
 
 class Candidates:
     """The proposed passages that are still there, by id, so that the order of their spans breaks ties."""
 
-    def __init__(self, store: Searchable, roads: Mapping[str, tuple[Road, ...]], clock: Clock) -> None:
-        self._store, self._roads, self._clock = store, roads, clock
+    def __init__(self, view: View, retrievers: Mapping[str, tuple[Retriever, ...]], clock: Clock) -> None:
+        self._view, self._retrievers, self._clock = view, retrievers, clock
         self._passages: dict[str, Passage] = {}
-        self.ids: list[str] = []
-        self.blocks: Blocks | None = None
         with clock.stage("fetch"):
-            wanted = sorted(roads)
-            if offers(store, BatchFetch):
-                self.ids, self.blocks = store.fetch_batch(wanted)
-            elif stored := store.fetch(wanted):
-                self._passages = {one.passage.id: one.passage for one in stored}
-                self.ids, self.blocks = list(self._passages), batch_of([one.block for one in stored])
+            found = view.fetch_blocks(sorted(retrievers))
+        self.ids, self.blocks, self.missing = found.passage_ids, found.blocks, found.missing
 
-    def answers(self, spans: Iterator[Span], at_once: int) -> Iterator[Found]:
+    def answers(self, spans: Iterator[Span], at_once: int) -> Iterator[FoundAnswer]:
         """Spans as answers; their passages are fetched a few at a time, as far as they are read."""
         while some := list(islice(spans, at_once)):
             self._fetch(dict.fromkeys(self.ids[span.block] for span in some))
             for span in some:
                 passage = self._passages.get(self.ids[span.block])
-                if passage and self.blocks:  # a store that does not hold still may have lost it
-                    yield Found(_answer(span, passage, self.blocks, self._roads[passage.id]), span)
+                if passage and self.blocks:  # an engine that does not hold still may have lost it
+                    yield FoundAnswer(_answer(span, passage, self.blocks, self._retrievers[passage.id]), span)
 
-    def explained(self, found: Sequence[Found], question: EncodedQuestion, lex: Sequence[LexWeight]) -> list[Answer]:
+    def explained(
+        self, found: Sequence[FoundAnswer], question: EncodedQuestion, lex: Sequence[LexWeight]
+    ) -> list[Answer]:
         """The answers with every n-gram and term a part of its own."""
-        stored = {one.passage.id: one.block for one in self._store.fetch([one.answer.passage.id for one in found])}
+        fetched = self._view.fetch([one.answer.passage.id for one in found])
+        self.missing += fetched.missing
+        stored = {one.passage.id: one.block for one in fetched.passages}
         return [
             replace(
                 one.answer, parts=explain(one.answer.parts, question, lex, stored[id], one.span.start, one.span.end)
@@ -69,13 +67,15 @@ class Candidates:
         ]
 
     def _fetch(self, ids: Mapping[str, None]) -> None:
-        missing = [id for id in ids if id not in self._passages]
-        if missing and offers(self._store, BatchFetch):
+        unknown = [id for id in ids if id not in self._passages]
+        if unknown:
             with self._clock.stage("fetch"):
-                self._passages.update((one.id, one) for one in self._store.fetch_passages(missing))
+                found = self._view.fetch_passages(unknown)
+            self._passages.update((passage.id, passage) for passage in found.passages)
+            self.missing += found.missing
 
 
-def _answer(span: Span, passage: Passage, blocks: Blocks, roads: tuple[Road, ...]) -> Answer:
+def _answer(span: Span, passage: Passage, blocks: Blocks, retrievers: tuple[Retriever, ...]) -> Answer:
     offsets = blocks.offsets(span.block)
     start, end = int(offsets[span.start, 0]), int(offsets[span.end, 1])
-    return Answer(passage.text[start:end], span.score, passage, start, end, roads, span.parts)
+    return Answer(passage.text[start:end], span.score, passage, start, end, retrievers, span.parts)

@@ -1,20 +1,23 @@
-"""From encoded questions to answers: both roads propose, the scorer decides, every stage is timed."""
+"""From encoded questions to answers: both retrievers propose, the scorer decides, every stage is timed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import cast
 
-from ..interfaces import Degradable, DenseStore, Hit, Pinning, Searchable, Statistics, Store
+from ..engine import Engine, View
+from ..errors import Incomplete
 from ..records import Answer, EncodedQuestion, Reply, Strategy
+from ..settings import Settings
+from ..stored import Hits, Statistics
 from . import confidence, dense_first, lexical, sparse_first
-from .candidates import Candidates, Found, roads_of
+from .candidates import Candidates, FoundAnswer, proposals
 from .clock import Clock
 from .confidence import Calibration
+from .dense_first import Vectors
 from .lexical import LexWeight
-from .offers import offers
 from .ranking import ranked
 
 AT_ONCE = 8
@@ -24,69 +27,68 @@ _RIVALS = 50
 """Answers looked at for one that says something else than the best."""
 
 _Lex = tuple[LexWeight, ...]
+_DEFAULTS = Settings()
+_STRATEGY = cast(Strategy, _DEFAULTS.strategy)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search. The defaults are those of the settings."""
+    """How to search."""
 
-    k: int = 5
-    strategy: Strategy = "hybrid"
-    sparse_candidates: int = 50
-    dense_candidates: int = 50
-    lex_weight: float = 0.3
-    first_stage_lex_weight: float = 0.3
+    k: int = _DEFAULTS.top_k
+    strategy: Strategy = _STRATEGY
+    sparse_candidates: int = _DEFAULTS.sparse_candidates
+    dense_candidates: int = _DEFAULTS.dense_candidates
+    lex_weight: float = _DEFAULTS.lex_weight
+    first_stage_lex_weight: float = _DEFAULTS.first_stage_lex_weight
     where: Mapping[str, str] = field(default_factory=dict)
     explain: bool = False
+    refuse_partial: bool = False
+    """Whether an answer from a part of the index is an error."""
 
 
 class Coordinator:
-    """Answers questions from a store. Holds nothing that changes, so threads may share it."""
+    """Answers questions from an index. Holds nothing that changes, so threads may share it."""
 
-    def __init__(self, store: Store, dense: DenseStore | None = None, calibration: Calibration | None = None) -> None:
-        self._store = store
-        self._dense = dense
+    def __init__(self, engine: Engine, beside: Vectors | None = None, calibration: Calibration | None = None) -> None:
+        self._engine = engine
+        self._beside = beside
         self._calibration = calibration
 
     def answer(self, questions: Sequence[EncodedQuestion], options: SearchOptions) -> list[Reply]:
-        """Answer questions, all from one state of the index; both roads search for all of them together."""
+        """Answer questions, all from one state of the index; both retrievers search for all of them together."""
         if not questions:
             return []
-        with self._view() as store:
+        with self._engine.view() as view:
             clock = Clock()
             with clock.stage("sparse"):
-                statistics = lexical.look_up_many(questions, store)
+                statistics = lexical.look_up_many(questions, view)
                 lex = [lexical.lex_weights(question, statistics) for question in questions]
-                sparse = _sparse(store, questions, lex, options)
+                sparse = _sparse(view, questions, lex, options)
             with clock.stage("dense"):
-                dense = self._propose_dense(store, questions, options)
+                dense = self._propose_dense(view, questions, options)
             shares = {stage: seconds / len(questions) for stage, seconds in clock.seconds.items()}
             proposed = zip(questions, lex, sparse, dense, strict=True)
-            return [self._answer(store, *own, statistics, shares, options) for own in proposed]
+            return [self._answer(view, *own, statistics, shares, options) for own in proposed]
 
-    def _view(self) -> AbstractContextManager[Searchable]:
-        return self._store.view() if offers(self._store, Pinning) else nullcontext(self._store)
-
-    def _propose_dense(
-        self, store: Searchable, questions: Sequence[EncodedQuestion], options: SearchOptions
-    ) -> list[list[Hit]]:
+    def _propose_dense(self, view: View, questions: Sequence[EncodedQuestion], options: SearchOptions) -> list[Hits]:
         if options.strategy == "sparse":
-            return [[] for _ in questions]
-        return dense_first.propose(store, self._dense, questions, options.dense_candidates, options.where)
+            return [Hits() for _ in questions]
+        return dense_first.propose(view, self._beside, questions, options.dense_candidates, options.where)
 
     def _answer(
         self,
-        store: Searchable,
+        view: View,
         question: EncodedQuestion,
         lex: _Lex,
-        sparse: list[Hit],
-        dense: list[Hit],
+        sparse: Hits,
+        dense: Hits,
         statistics: Statistics,
         shares: Mapping[str, float],
         options: SearchOptions,
     ) -> Reply:
         clock = Clock()
-        candidates = Candidates(store, roads_of(sparse, dense), clock)
+        candidates = Candidates(view, proposals(sparse.hits, dense.hits), clock)
         with clock.stage("score"):
             weighed = lexical.scaled(lex, options.lex_weight)
             shown, rival = self._choose(_ranked(question, weighed, candidates, options), options.k)
@@ -94,13 +96,15 @@ class Coordinator:
             if options.explain:
                 answers = candidates.explained(shown, question, weighed)
             answers = self._with_confidence(answers, rival)
-        degraded = store.degraded() if offers(store, Degradable) else ()
+        degraded = tuple(dict.fromkeys(sparse.missing + dense.missing + candidates.missing))
+        if degraded and options.refuse_partial:
+            raise Incomplete(f"answers would be missing: {degraded[0]}", "try again later, or set `partial` to `flag`")
         seconds = {**shares, **clock.seconds}
         return Reply(
             question.text, tuple(answers), options.strategy, statistics.snapshot, len(candidates.ids), seconds, degraded
         )
 
-    def _choose(self, found: Iterator[Found], k: int) -> tuple[list[Found], float | None]:
+    def _choose(self, found: Iterator[FoundAnswer], k: int) -> tuple[list[FoundAnswer], float | None]:
         """The first k, and, if someone wants to know, the score of the best that says something else than the first."""
         shown = list(islice(found, k))
         if self._calibration is None or not shown:
@@ -117,15 +121,17 @@ class Coordinator:
 
 
 def _sparse(
-    store: Searchable, questions: Sequence[EncodedQuestion], lex: Sequence[_Lex], options: SearchOptions
-) -> list[list[Hit]]:
+    view: View, questions: Sequence[EncodedQuestion], lex: Sequence[_Lex], options: SearchOptions
+) -> list[Hits]:
     if options.strategy == "dense":
-        return [[] for _ in questions]
+        return [Hits() for _ in questions]
     factor, k = options.first_stage_lex_weight, options.sparse_candidates
-    return sparse_first.propose(store, questions, lex, factor, k, options.where)
+    return sparse_first.propose(view, questions, lex, factor, k, options.where)
 
 
-def _ranked(question: EncodedQuestion, lex: _Lex, candidates: Candidates, options: SearchOptions) -> Iterator[Found]:
+def _ranked(
+    question: EncodedQuestion, lex: _Lex, candidates: Candidates, options: SearchOptions
+) -> Iterator[FoundAnswer]:
     if candidates.blocks is None:
         return iter(())
     at_once = max(options.k, AT_ONCE)

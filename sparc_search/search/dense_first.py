@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..interfaces import DenseSearch, DenseStore, Hit, Matching, Searchable
+from ..engine import View, Where, supports
 from ..records import EncodedQuestion
-from .offers import offers
+from ..stored import Hits
+
+
+class Vectors(Protocol):
+    """Vectors that are kept beside an engine (see `stores/derived.py`)."""
+
+    instead: bool
+    """Whether they are searched even if the engine can search vectors itself."""
+
+    def search(self, view: View, vectors: NDArray[np.float32], k: int, where: Where) -> list[Hits]:
+        """What `View.dense_search` gives."""
 
 
 def propose(
-    store: Searchable, dense: DenseStore | None, questions: Sequence[EncodedQuestion], k: int, where: Mapping[str, str]
-) -> list[list[Hit]]:
-    """For each question the k best passages: from a store that has the vectors itself, or from a dense store."""
+    view: View, beside: Vectors | None, questions: Sequence[EncodedQuestion], k: int, where: Where
+) -> list[Hits]:
+    """For each question the k best passages: by the engine itself, or by the vectors that are kept beside it."""
     vectors = np.stack([question.passage_vector for question in questions]).astype(np.float32)
-    if dense is None:
-        return store.dense_search(vectors, k, where) if offers(store, DenseSearch) else [[] for _ in questions]
-    allowed = store.matching(where) if where and offers(store, Matching) else None
-    return dense.search(vectors, k, allowed)
+    if beside is None or (supports(view, View.dense_search) and not beside.instead):
+        return view.dense_search(vectors, k, where)
+    return beside.search(view, vectors, k, where)

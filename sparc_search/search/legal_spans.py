@@ -28,12 +28,12 @@ class Pairs:
 class LegalSpans:
     """The legal spans of a batch; they are listed only for the starts that are asked for."""
 
-    def __init__(self, batch: BlockBatch, max_tokens: int) -> None:
-        self._max_tokens = max_tokens
+    def __init__(self, batch: BlockBatch, longest_answer: int) -> None:
+        self._longest_answer = longest_answer
         self._first = before(batch.lengths)
         # Blocks are moved apart, so that no end of the next one is in reach.
-        self._apart = np.arange(len(batch)) * max_tokens
-        self._room = int(batch.lengths.sum()) + len(batch) * max_tokens
+        self._apart = np.arange(len(batch)) * longest_answer
+        self._room = int(batch.lengths.sum()) + len(batch) * longest_answer
         flags = batch.flags
         goes_on = (flags & CONTINUES) != 0
         before_more = np.append(goes_on[1:], False)
@@ -57,7 +57,7 @@ class LegalSpans:
         start_rows = start_rows[self._may_start[start_rows]]
         starts = self._starts[start_rows]
         low = np.searchsorted(self._ends, starts)
-        count = np.searchsorted(self._ends, starts + self._max_tokens) - low
+        count = np.searchsorted(self._ends, starts + self._longest_answer) - low
         start_row, end_row = np.repeat(start_rows, count), self._end_rows[ranges(low, count)]
         left, right = self._start_at[start_row], self._end_at[end_row]
         legal = (self._joints[left] == self._joints[right]) & (self._words[right + 1] > self._words[left])
@@ -72,8 +72,8 @@ class LegalSpans:
         best = np.full(self._room, -np.inf)
         best[self._ends] = end_scores[self._end_rows]
         width = 1
-        while width < self._max_tokens:  # the best of `width` tokens from here on, then of twice as many
-            step = min(width, self._max_tokens - width)
+        while width < self._longest_answer:  # the best of `width` tokens from here on, then of twice as many
+            step = min(width, self._longest_answer - width)
             best[:-step] = np.maximum(best[:-step], best[step:])
             width += step
         reached: Floats = best[self._starts]

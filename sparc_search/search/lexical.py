@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..interfaces import Searchable, Statistics
+from ..engine import View
 from ..records import EncodedQuestion
+from ..stored import Statistics
 
 MOST_COUNTED = 2
 """A word that stands more often in a question weighs no more than one that stands there this often."""
@@ -48,11 +49,11 @@ def scaled(lex: Sequence[LexWeight], factor: float) -> tuple[LexWeight, ...]:
     return tuple(LexWeight(id, name, weight * factor) for id, name, weight in lex)
 
 
-def look_up(question: EncodedQuestion, store: Searchable) -> Statistics:
+def look_up(question: EncodedQuestion, view: View) -> Statistics:
     """The counts behind a question's lexical weights."""
-    return look_up_many([question], store)
+    return look_up_many([question], view)
 
 
-def look_up_many(questions: Sequence[EncodedQuestion], store: Searchable) -> Statistics:
+def look_up_many(questions: Sequence[EncodedQuestion], view: View) -> Statistics:
     """The same for several questions, of one state of the index."""
-    return store.statistics(list(dict.fromkeys(term.name for question in questions for term in question.lex_terms)))
+    return view.statistics(list(dict.fromkeys(term.name for question in questions for term in question.lex_terms)))

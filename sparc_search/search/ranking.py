@@ -12,9 +12,8 @@ from ..phrase_query import BestSpans, PhraseQuery, ScoresSpans
 from ..records import EncodedQuestion
 from .choice import best_first, without_overlaps
 from .lexical import LexWeight
-from .offers import offers
 from .question_grams import ngram_weights
-from .scorer import MAX_TOKENS, PhraseScores, ScoredSpans, Span, term_weights
+from .scorer import PhraseScores, ScoredSpans, Span, term_weights
 
 
 def ranked(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Blocks, at_once: int) -> Iterator[Span]:
@@ -22,7 +21,7 @@ def ranked(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Blocks, 
 
     So many are looked for at first, then eight times as many, and so on, as far as they are read.
     """
-    if offers(blocks, ScoresSpans):
+    if isinstance(blocks, ScoresSpans):
         return ranked_by_blocks(phrase_query(question, lex), blocks, at_once)
     return without_overlaps(best_first(PhraseScores(question, lex, blocks.laid_out())))
 
@@ -46,7 +45,7 @@ def _scored(best: BestSpans) -> ScoredSpans:
     return ScoredSpans(block, start, end, best.parts[:, -1], values)
 
 
-def phrase_query(question: EncodedQuestion, lex: Sequence[LexWeight], max_tokens: int = MAX_TOKENS) -> PhraseQuery:
+def phrase_query(question: EncodedQuestion, lex: Sequence[LexWeight]) -> PhraseQuery:
     """The question for blocks that score themselves."""
     ngrams = sorted(ngram_weights(question).items(), key=lambda ngram: (len(ngram[0]), ngram[0]))
     terms = sorted(term_weights(lex).items())
@@ -61,5 +60,5 @@ def phrase_query(question: EncodedQuestion, lex: Sequence[LexWeight], max_tokens
         weights=np.array([both for _, both in ngrams], np.float64),
         terms=np.array([id for id, _ in terms], np.int64),
         term_weights=np.array([weight for _, weight in terms], np.float64),
-        max_tokens=max_tokens,
+        longest_answer=question.longest_answer,
     )

@@ -22,9 +22,6 @@ from .legal_spans import LegalSpans
 from .lexical import LexWeight
 from .question_grams import sparse_scores
 
-MAX_TOKENS = 20
-"""Most word pieces of an answer."""
-
 
 class Span(NamedTuple):
     """A scored span: its block, first and last token, what it scores, and where the parts of that are."""
@@ -74,11 +71,9 @@ class ScoredSpans:
 class PhraseScores:
     """What each kept start and end of a batch scores; spans are put together only where they are asked for."""
 
-    def __init__(
-        self, question: EncodedQuestion, lex: Sequence[LexWeight], batch: BlockBatch, max_tokens: int = MAX_TOKENS
-    ) -> None:
+    def __init__(self, question: EncodedQuestion, lex: Sequence[LexWeight], batch: BlockBatch) -> None:
         self._batch = batch
-        self._legal = LegalSpans(batch, max_tokens)
+        self._legal = LegalSpans(batch, question.longest_answer)
         self._dense = (_dense(batch.start, question.start_vector), _dense(batch.end, question.end_vector))
         self._sparse = sparse_scores(question, batch)
         self._passage = exact_products((batch.passage_vectors,), question.passage_vector) * batch.passage_scales
@@ -119,14 +114,12 @@ class PhraseScores:
         return products
 
 
-def score_spans(
-    question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Sequence[PhraseBlock], *, max_tokens: int = MAX_TOKENS
-) -> ScoredSpans:
+def score_spans(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Sequence[PhraseBlock]) -> ScoredSpans:
     """Score every legal span of `blocks`. The lexical weights come with their factor already in them."""
     if not blocks:
         ints, floats = np.zeros(0, np.int64), np.zeros(0)
         return ScoredSpans(ints, ints, ints, floats, lambda number: ())
-    return PhraseScores(question, lex, batch_of(blocks), max_tokens).spans()
+    return PhraseScores(question, lex, batch_of(blocks)).spans()
 
 
 def _dense(side: SideBatch, vector: NDArray[np.float32]) -> Floats:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from ..interfaces import Hit, ManyQueries, Searchable
-from ..records import EncodedQuestion, Features, WeightedNgram
+from ..engine import View, Where
+from ..records import LEX, SIDES, EncodedQuestion, Features, WeightedNgram
+from ..stored import Hits
 from .lexical import LexWeight
-from .offers import offers
 
 
 def sparse_query(question: EncodedQuestion, lex: Sequence[LexWeight], lex_factor: float) -> Features:
     """The question as a sparse vector. A passage's product with it bounds the sparse parts of all its phrases."""
+    start, end = SIDES
     return {
-        "start": _weights(question.start_ngrams),
-        "end": _weights(question.end_ngrams),
-        "lex": {term.name: term.weight * lex_factor for term in lex if term.weight * lex_factor > 0},
+        start: _weights(question.start_ngrams),
+        end: _weights(question.end_ngrams),
+        LEX: {term.name: term.weight * lex_factor for term in lex if term.weight * lex_factor > 0},
     }
 
 
@@ -24,15 +25,13 @@ def _weights(ngrams: Sequence[WeightedNgram]) -> dict[str, float]:
 
 
 def propose(
-    store: Searchable,
+    view: View,
     questions: Sequence[EncodedQuestion],
     lex: Sequence[Sequence[LexWeight]],
     lex_factor: float,
     k: int,
-    where: Mapping[str, str],
-) -> list[list[Hit]]:
+    where: Where,
+) -> list[Hits]:
     """For each question the k best passages; none if the index shares nothing with it."""
     queries = [sparse_query(question, own, lex_factor) for question, own in zip(questions, lex, strict=True)]
-    if len(queries) > 1 and offers(store, ManyQueries):
-        return store.sparse_search_many(queries, k, where)
-    return [store.sparse_search(query, k, where) if any(query.values()) else [] for query in queries]
+    return view.sparse_search(queries, k, where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -81,20 +81,24 @@ class Cluster:
         shared = node_settings(node.name, names, addresses, self.product.first_managers)
         return {**shared, **(self.product.settings or {}), **self.settings}
 
-    def start(self, progress: Progress = silent, born: Callable[[], None] | None = None) -> None:
-        """Start every node and wait until they are one healthy cluster; none is left behind if they do not.
+    def start(
+        self, progress: Progress = silent, born: Callable[[], None] | None = None, missing: Sequence[Node] | None = None
+    ) -> None:
+        """Start every node, or those that are `missing`, and wait until all are one healthy cluster.
 
-        `born` is called in between, when the processes exist.
+        None that was started is left behind if they do not get healthy. `born` is called in between, when the
+        processes exist.
         """
         launch = self.prepare(progress)
+        started = self.nodes if missing is None else missing
         try:
-            for node in self.nodes:
+            for node in started:
                 self.processes[node.name] = self.spawn(node, launch)
             if born:
                 born()
-            self.wait()
+            self.wait(seen_by=self.nodes.index(started[-1]))  # for a while others may still take a dead one for alive
         except BaseException:
-            self.stop(patience=5.0)
+            self.stop(5.0, started)
             raise
 
     def wait(self, nodes: int | None = None, seen_by: int | None = None) -> None:
@@ -128,19 +132,17 @@ class Cluster:
 
     def restart(self, number: int = 0) -> None:
         """Start a node that was killed, on its old data, and wait for the whole cluster."""
-        node = self.nodes[number]
-        self.processes[node.name] = self.spawn(node, self.prepare())
-        self.wait(seen_by=number)  # for a while the others may still take the dead one for alive
+        self.start(missing=[self.nodes[number]])
 
-    def stop(self, patience: float = 60.0) -> None:
-        """End every node in good order."""
-        for process in self.processes.values():
-            process.terminate()
-        for node in self.nodes:
-            if node.name in self.processes:
-                process = self.processes.pop(node.name)
-                stop_process(process.pid, node, patience)
-                process.wait()
+    def stop(self, patience: float = 60.0, nodes: Sequence[Node] | None = None) -> None:
+        """End every node that was started, or some of them, in good order."""
+        ending = [node for node in (self.nodes if nodes is None else nodes) if node.name in self.processes]
+        for node in ending:
+            self.processes[node.name].terminate()
+        for node in ending:
+            process = self.processes.pop(node.name)
+            stop_process(process.pid, node, patience)
+            process.wait()
 
     def _complain_about_the_dead(self, wanted: int) -> None:
         ended = {name: process.poll() for name, process in self.processes.items()}

@@ -22,7 +22,7 @@ POLL_SECONDS = 0.3
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """No progress at all."""
+    """A listener that shows no progress."""
 
 
 def fetch(artifact: Artifact, cache: Path, progress: Progress = silent) -> Path:
@@ -78,7 +78,7 @@ def _download(artifact: Artifact, scratch: Path, progress: Progress) -> Path:
 
 
 def _arrived(artifact: Artifact, scratch: Path) -> int:
-    """Bytes so far: Maven collects a file in its own repository under a passing name, then copies it here."""
+    """Bytes so far: Maven collects a file in its own repository under a temporary name, then copies it here."""
     group, name, version, _ = artifact.coordinates.split(":")
     repository = Path.home() / ".m2" / "repository"
     folders = (scratch, repository.joinpath(*group.split("."), name, version))

@@ -25,7 +25,7 @@ class Java:
 
 
 def find_java(oldest: int, newest: int | None = None, environment: Mapping[str, str] | None = None) -> Java:
-    """The first Java of a fitting version, in the order in which a user would expect to be obeyed."""
+    """The first Java of a fitting version: of the environment, then of the PATH, then of what is installed."""
     environment = os.environ if environment is None else environment
     seen: list[Java] = []
     for home in _homes(environment):

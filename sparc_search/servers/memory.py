@@ -23,7 +23,7 @@ def heap_bytes(heap: str) -> int:
 
 
 def require_memory(nodes: int, heap: str, available: int | None) -> None:
-    """Refuse what would drive the machine into swapping or the kernel into killing; unknown memory is trusted."""
+    """`ServerError` if a cluster needs more memory than is free; where that is not known, it is taken to be enough."""
     needed = nodes * (heap_bytes(heap) + BESIDE_HEAP)
     if available is not None and needed > available:
         raise ServerError(
@@ -34,7 +34,7 @@ def require_memory(nodes: int, heap: str, available: int | None) -> None:
 
 
 def available_memory(meminfo: Path = Path("/proc/meminfo"), limits: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Bytes that programs may still take, by the kernel and by the container's limit; none where it is not told."""
+    """Bytes of memory that are free, by the kernel and by the container's limit; None where neither tells."""
     try:
         found = re.search(r"^MemAvailable: +(\d+) kB", meminfo.read_text(), re.MULTILINE)
     except OSError:

@@ -101,7 +101,7 @@ def write_configuration(node: Node, launch: Launch, settings: Mapping[str, objec
 
 
 def _their_options(launch: Launch) -> Iterator[str]:
-    """What the server's own jvm.options say, but for what we say better."""
+    """The options of the server's own jvm.options, without those that are set here."""
     for line in (launch.home / "config" / "jvm.options").read_text().splitlines():
         if line.strip() and not line.startswith("#") and not _OURS.search(line):
             yield line
@@ -162,7 +162,7 @@ def stop_process(pid: int, node: Node, patience: float = STOP_SECONDS) -> None:
 
 
 def last_words(node: Node, lines: int = 3) -> str:
-    """Why a node died, as far as it told."""
+    """The last lines of a node's logs that give a reason."""
     told = []
     for path in (node.log, node.console):
         if path.is_file():

@@ -22,7 +22,7 @@ def is_free(port: int) -> bool:
     return True
 
 
-def require_free(port: int, nodes: int) -> None:
+def require_free(port: int, nodes: int = 1) -> None:
     """Refuse a port that is taken, before anything is fetched or started."""
     for number in range(port, port + nodes):
         for taken in (number, number + APART):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ State = Literal["healthy", "not ready", "stopped"]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the folder says about its cluster; `pids` are empty when it was stopped."""
+    """What the folder says about its cluster; `pids` are empty when it was stopped, 0 for a node that is dead."""
 
     version: str
     nodes: int
@@ -58,28 +58,33 @@ def start_cluster(
     progress: Progress = silent,
     patience: float = START_SECONDS,
 ) -> Cluster:
-    """Start a cluster that goes on after us; one that runs already as asked is left as it is."""
+    """Start a cluster that goes on after us. Of one that runs already as asked, only the dead nodes are started."""
     if not 1 <= nodes <= MOST_NODES:
         raise UsageError(f"{nodes} nodes cannot be run here", f"ask for 1 to {MOST_NODES}")
     with _alone(folder):
         wanted = Written(OPENSEARCH.version, nodes, port, heap)
         cluster = _cluster(folder, wanted, patience)
         before = read(folder)
-        if before and _alive(folder, before):
-            return _already(folder, before, wanted, patience)
-        _not_smaller(folder, before, wanted)
-        require_memory(nodes, heap, available_memory())
-        require_free(port, nodes)
+        alive = {node.name: pid for node, pid in _alive(folder, before)} if before else {}
+        if before:
+            _fits(folder, before, wanted, runs=bool(alive))
+        missing = [node for node in cluster.nodes if node.name not in alive]
+        if not missing:
+            cluster.wait()
+            return cluster
+        require_memory(len(missing), heap, available_memory())
+        for node in missing:
+            require_free(node.port)
 
         def born() -> None:
-            pids = tuple(cluster.processes[node.name].pid for node in cluster.nodes)
-            _write(folder, replace(wanted, started=datetime.now(UTC).isoformat(timespec="seconds"), pids=pids))
+            pids = alive | {name: process.pid for name, process in cluster.processes.items()}
+            _note(folder, replace(wanted, started=_now()), cluster, pids)
 
         try:
-            cluster.start(progress, born)
+            cluster.start(progress, born, missing)
         except BaseException:
             if before or (folder / STATE).exists():
-                _write(folder, wanted)
+                _note(folder, replace(wanted, started=before.started if before and alive else ""), cluster, alive)
             raise
         return cluster
 
@@ -139,26 +144,32 @@ def _cluster(folder: Path, state: Written, patience: float = START_SECONDS) -> C
 
 def _alive(folder: Path, state: Written) -> list[tuple[Node, int]]:
     nodes = _cluster(folder, state).nodes
-    return [(node, pid) for node, pid in zip(nodes, state.pids, strict=False) if is_ours(pid, node)]
+    return [(node, pid) for node, pid in zip(nodes, state.pids, strict=False) if pid and is_ours(pid, node)]
 
 
-def _already(folder: Path, before: Written, wanted: Written, patience: float) -> Cluster:
-    cluster = _cluster(folder, before, patience)
-    same = (before.nodes, before.port, before.heap) == (wanted.nodes, wanted.port, wanted.heap)
-    if same and len(_alive(folder, before)) == before.nodes:
-        cluster.wait()
-        return cluster
-    what = "with other settings" if not same else "but not all of its nodes do"
-    raise ServerError(f"a cluster in {folder} runs already, {what}", "stop it first: sparc-search opensearch stop")
-
-
-def _not_smaller(folder: Path, before: Written | None, wanted: Written) -> None:
-    """A cluster may grow; without most of its nodes it would wait for them for ever."""
-    if before and before.nodes > wanted.nodes:
+def _fits(folder: Path, before: Written, wanted: Written, runs: bool) -> None:
+    """A cluster that runs keeps its settings. One that does not may grow; without most of its nodes it would wait."""
+    if runs and (before.nodes, before.port, before.heap) != (wanted.nodes, wanted.port, wanted.heap):
+        raise ServerError(
+            f"a cluster in {folder} runs already, with other settings",
+            f"start it with --nodes {before.nodes} --port {before.port} --heap {before.heap}, or stop it first: "
+            "sparc-search opensearch stop",
+        )
+    if before.nodes > wanted.nodes:
         raise ServerError(
             f"{folder} holds a cluster of {before.nodes} nodes",
             f"start it with --nodes {before.nodes}, or name another folder with --data",
         )
+
+
+def _note(folder: Path, state: Written, cluster: Cluster, pids: Mapping[str, int]) -> None:
+    """Write down which process each node is; 0 is none."""
+    listed = tuple(pids.get(node.name, 0) for node in cluster.nodes) if pids else ()
+    _write(folder, replace(state, pids=listed))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @contextmanager

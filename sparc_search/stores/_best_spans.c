@@ -49,7 +49,7 @@ typedef struct {
     const double *weights; /* (n-grams, 2) */
     Py_ssize_t ngrams;
     const double *term_weights;
-    long max_tokens;
+    long longest_answer;
     uint8_t filter[FILTER]; /* whether a piece or a term has an id of these lowest bits: most tokens stop here */
 } Question;
 
@@ -237,7 +237,7 @@ static void tally(const Block *block, const uint8_t *counts, Py_ssize_t from, Py
 static const char *score_sparse(const Block *block, const Question *question, Scores *scores, Room *room)
 {
     const char *wrong = "has weights for more or fewer positions than it says";
-    const uint8_t *levels = block->head + LEVELS_AT, *rows = block->rows, *counts = block->counts;
+    const uint8_t *levels = block->head + HEAD_levels, *rows = block->rows, *counts = block->counts;
     Py_ssize_t entry = 0; /* the first of the matrix among those of the block */
     for (int which = START; which < SIDES; which++)
         memset(scores->sparse[which], 0, sizeof(double) * (size_t)block->sides[which].kept);
@@ -395,7 +395,7 @@ static void offer_spans(const Block *block, const Question *question, const Scor
         const int32_t left = scores->positions[START][i];
         if (!scores->may[START][i]) continue;
         /* The ends in reach that are better than all after them wait in a queue, the best of them first. */
-        for (; reached < ends && scores->positions[END][reached] - left < question->max_tokens; reached++) {
+        for (; reached < ends && scores->positions[END][reached] - left < question->longest_answer; reached++) {
             if (!scores->may[END][reached]) continue;
             while (tail > head && room->ends[room->queue[tail - 1]] <= room->ends[reached]) tail--;
             room->queue[tail++] = (int32_t)reached;
@@ -571,7 +571,7 @@ static void read_question(Question *question, const Py_buffer *buffers)
 /* --- Python ---------------------------------------------------------------------------------------------------- */
 
 PyDoc_STRVAR(best_spans_doc,
-"best_spans(blocks, vectors, sizes, ids, weights, terms, term_weights, max_tokens, where, parts)\n\n"
+"best_spans(blocks, vectors, sizes, ids, weights, terms, term_weights, longest_answer, where, parts)\n\n"
 "Fill `where` (int32, n x 3: block, first and last token) and `parts` (float64, n x 8) with the n best spans of\n"
 "`blocks` (a list of bytes), best first, without those that share a token with a better one, and return how many that\n"
 "are: fewer than n only if there are not more.\n"
@@ -658,7 +658,7 @@ static int sums_to(const int64_t *numbers, Py_ssize_t count, Py_ssize_t sum)
     return !sum;
 }
 
-static PyObject *best_spans_of(PyObject *list, const Py_buffer *buffers, long max_tokens)
+static PyObject *best_spans_of(PyObject *list, const Py_buffer *buffers, long longest_answer)
 {
     Py_ssize_t count = PyList_GET_SIZE(list);
     Block *blocks = calloc((size_t)count + 1, sizeof *blocks);
@@ -679,7 +679,7 @@ static PyObject *best_spans_of(PyObject *list, const Py_buffer *buffers, long ma
     question->weights = buffers[WEIGHTS].buf;
     question->term_weights = buffers[TERM_WEIGHTS].buf;
     question->ngrams = length(&buffers[SIZES], sizeof(int64_t));
-    question->max_tokens = max_tokens;
+    question->longest_answer = longest_answer;
     if (!sums_to(question->sizes, question->ngrams, question->pieces.count)
         || length(&buffers[WEIGHTS], 2 * sizeof(double)) != question->ngrams
         || length(&buffers[TERM_WEIGHTS], sizeof(double)) != question->terms.count
@@ -722,14 +722,14 @@ static PyObject *best_spans(PyObject *module, PyObject *arguments)
     (void)module;
     PyObject *given, *blocks, *answer;
     Py_buffer buffers[BUFFERS];
-    long max_tokens;
+    long longest_answer;
     if (!PyArg_ParseTuple(arguments, "O(y*y*y*)y*y*y*y*y*lw*w*", &given, &buffers[START_VECTOR],
                           &buffers[END_VECTOR], &buffers[PASSAGE_VECTOR], &buffers[SIZES], &buffers[IDS],
-                          &buffers[WEIGHTS], &buffers[TERMS], &buffers[TERM_WEIGHTS], &max_tokens, &buffers[WHERE],
+                          &buffers[WEIGHTS], &buffers[TERMS], &buffers[TERM_WEIGHTS], &longest_answer, &buffers[WHERE],
                           &buffers[PARTS_OUT]))
         return NULL;
     blocks = PySequence_List(given); /* a list of its own: nobody takes a block away while it is read */
-    answer = blocks ? best_spans_of(blocks, buffers, max_tokens) : NULL;
+    answer = blocks ? best_spans_of(blocks, buffers, longest_answer) : NULL;
     Py_XDECREF(blocks);
     for (int i = 0; i < BUFFERS; i++) PyBuffer_Release(&buffers[i]);
     return answer;
@@ -740,7 +740,23 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {{0, NULL}};
+/* What Python says too, told so that a test can compare. */
+#define TOLD(name) {#name, (long)name},
+#define TOLD_HEAD(name, offset) TOLD(HEAD_##name)
+#define TOLD_MATRIX(name, offset) TOLD(MATRIX_##name)
+static const struct { const char *name; long value; } told[] = {
+    HEAD_FIELDS(TOLD_HEAD) MATRIX_FIELDS(TOLD_MATRIX) TOLD(HEAD_BYTES) TOLD(MATRIX_BYTES) {"MAGIC", (uint32_t)MAGIC},
+    TOLD(CONTINUES) TOLD(PUNCTUATION) TOLD(AFTER_JOINT) TOLD(TITLE) TOLD(PARTS) TOLD(VECTOR_BITS)
+};
+
+static int tell(PyObject *module)
+{
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        if (PyModule_AddIntConstant(module, told[i].name, told[i].value)) return -1;
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, tell}, {0, NULL}};
 
 static struct PyModuleDef module = {
     .m_base = PyModuleDef_HEAD_INIT,

@@ -36,7 +36,16 @@ typedef struct {
     double passage_scale;
 } Block;
 
-enum { HEAD_BYTES = 56, MATRIX_BYTES = 16, LEVELS_AT = 40 };
+/* Where the fields of a head and of a matrix stand. `block_layout.py` says so; a test compares what the module tells. */
+#define HEAD_FIELDS(AT) \
+    AT(magic, 0) AT(checksum, 4) AT(tokens, 8) AT(starts, 10) AT(ends, 12) AT(dense, 14) AT(span, 16) AT(pooled, 18) \
+    AT(terms, 20) AT(id_bytes, 22) AT(offset_kind, 23) AT(vector_bits, 24) AT(span_bits, 25) AT(value_bits, 26) \
+    AT(scale_bytes, 27) AT(impact_bytes, 28) AT(count_bytes, 29) AT(start_matrices, 30) AT(end_matrices, 31) \
+    AT(passage_scale, 32) AT(levels, 40)
+#define MATRIX_FIELDS(AT) AT(scale, 0) AT(entries, 8) AT(filled, 12) AT(n, 14)
+#define IN_HEAD(name, offset) HEAD_##name = offset,
+#define IN_MATRIX(name, offset) MATRIX_##name = offset,
+enum { HEAD_FIELDS(IN_HEAD) HEAD_BYTES = 56, MATRIX_FIELDS(IN_MATRIX) MATRIX_BYTES = 16 };
 
 static uint16_t u16(const uint8_t *at) { uint16_t value; memcpy(&value, at, 2); return value; }
 static uint32_t u32(const uint8_t *at) { uint32_t value; memcpy(&value, at, 4); return value; }
@@ -59,7 +68,7 @@ static int64_t token_id(const uint8_t *ids, Py_ssize_t number, int bytes)
 static Matrix matrix_of(const Block *block, int number)
 {
     const uint8_t *at = block->matrices + MATRIX_BYTES * number;
-    Matrix matrix = {f64(at), u32(at + 8), u16(at + 12), u16(at + 14)};
+    Matrix matrix = {f64(at + MATRIX_scale), u32(at + MATRIX_entries), u16(at + MATRIX_filled), u16(at + MATRIX_n)};
     return matrix;
 }
 
@@ -93,25 +102,25 @@ static const char *open_block(Block *block, const uint8_t *data, Py_ssize_t size
 {
     static const int offset_bytes[] = {1, 2, 4, 8};
     const char *cut_short = "is cut short";
-    if (size < HEAD_BYTES || u32(data) != (uint32_t)MAGIC) return "does not begin as one of this format does";
+    if (size < HEAD_BYTES || u32(data + HEAD_magic) != (uint32_t)MAGIC) return "does not begin as one of this format does";
     block->head = data;
-    block->tokens = u16(data + 8);
-    block->sides[START].kept = u16(data + 10);
-    block->sides[END].kept = u16(data + 12);
-    block->dense = u16(data + 14);
-    block->span = u16(data + 16);
-    block->pooled = u16(data + 18);
-    block->terms = u16(data + 20);
-    block->id_bytes = data[22];
-    block->vector_bits = data[24];
-    block->span_bits = data[25];
-    block->value_bits = data[26];
-    block->scale_bytes = data[27];
-    block->impact_bytes = data[28];
-    block->count_bytes = data[29];
-    block->split = data[30];
-    block->matrix_count = data[30] + data[31];
-    block->passage_scale = f64(data + 32);
+    block->tokens = u16(data + HEAD_tokens);
+    block->sides[START].kept = u16(data + HEAD_starts);
+    block->sides[END].kept = u16(data + HEAD_ends);
+    block->dense = u16(data + HEAD_dense);
+    block->span = u16(data + HEAD_span);
+    block->pooled = u16(data + HEAD_pooled);
+    block->terms = u16(data + HEAD_terms);
+    block->id_bytes = data[HEAD_id_bytes];
+    block->vector_bits = data[HEAD_vector_bits];
+    block->span_bits = data[HEAD_span_bits];
+    block->value_bits = data[HEAD_value_bits];
+    block->scale_bytes = data[HEAD_scale_bytes];
+    block->impact_bytes = data[HEAD_impact_bytes];
+    block->count_bytes = data[HEAD_count_bytes];
+    block->split = data[HEAD_start_matrices];
+    block->matrix_count = data[HEAD_start_matrices] + data[HEAD_end_matrices];
+    block->passage_scale = f64(data + HEAD_passage_scale);
     if (!one_of(block->id_bytes, 2, 4) || !one_of(block->vector_bits, 4, 8) || !one_of(block->span_bits, 4, 8)
         || !one_of(block->value_bits, 4, 8) || !one_of(block->scale_bytes, 2, 4) || !one_of(block->impact_bytes, 2, 4)
         || !one_of(block->count_bytes, 1, 2) || (block->vector_bits == 4 && block->dense % 2)
@@ -152,7 +161,7 @@ static const char *open_block(Block *block, const uint8_t *data, Py_ssize_t size
         *columns[column] = data + at;
         at += sizes[column];
     }
-    at += block->tokens * offset_bytes[data[23] < 3 ? data[23] : 3];
+    at += block->tokens * offset_bytes[data[HEAD_offset_kind] < 3 ? data[HEAD_offset_kind] : 3];
     return at == size ? NULL : cut_short;
 }
 

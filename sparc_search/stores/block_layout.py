@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IndexDamaged
+from ..records import Side
 
 FORMAT: Final = 2
 MAGIC: Final = int.from_bytes(b"SPB" + bytes([FORMAT]), "little")
@@ -86,6 +87,11 @@ class Column(IntEnum):
     VALUES = 17  # one for each bit that is set
     OFFSETS = 18
 
+    @classmethod
+    def of(cls, side: Side, what: str) -> Column:
+        """A column that both sides have: `of("end", "vectors")` is END_VECTORS."""
+        return cls[f"{side}_{what}".upper()]
+
 
 Array = NDArray[Any]
 
@@ -113,15 +119,14 @@ def column_ends(heads: Array, matrices: Array) -> NDArray[np.int64]:
     starts, ends = row_bytes(heads["starts"].astype(np.int64)), row_bytes(heads["ends"].astype(np.int64))
     split = int(first["start_matrices"])
     filled, value_bits = matrices["filled"].astype(np.int64), int(first["value_bits"])
-    counts = np.empty((len(heads), len(_COUNTED)), np.int64)
-    counts[:, 0] = 1
-    for number, name in enumerate(("tokens", "starts", "ends", "terms"), 1):
-        counts[:, number] = heads[name]
-    counts[:, 5] = row_bytes(counts[:, 1])
-    counts[:, 6] = filled[:, :split].sum(axis=1) * starts + filled[:, split:].sum(axis=1) * ends
-    counts[:, 7] = (matrices["entries"].sum(axis=1, dtype=np.int64) * value_bits + 7) // 8
-    counts[:, 8] = counts[:, 1] * OFFSET_BYTES[np.minimum(heads["offset_kind"], 3)]
-    return counts @ _ends_by_count(_raw(heads)[0, _KIND_BYTES].tobytes(), matrices.shape[1])
+    counts: dict[str, Any] = {"blocks": np.ones(len(heads), np.int64)}
+    counts |= {name: heads[name].astype(np.int64) for name in ("tokens", "starts", "ends", "terms")}
+    counts["positions"] = row_bytes(counts["tokens"])
+    counts["rows"] = filled[:, :split].sum(axis=1) * starts + filled[:, split:].sum(axis=1) * ends
+    counts["values"] = (matrices["entries"].sum(axis=1, dtype=np.int64) * value_bits + 7) // 8
+    counts["offsets"] = counts["tokens"] * OFFSET_BYTES[np.minimum(heads["offset_kind"], 3)]
+    counted = np.stack([counts[name] for name in _COUNTED], axis=1)
+    return counted @ _ends_by_count(_raw(heads)[0, _KIND_BYTES].tobytes(), matrices.shape[1])
 
 
 _COUNTED: Final = ("blocks", "tokens", "starts", "ends", "terms", "positions", "rows", "values", "offsets")
@@ -136,31 +141,31 @@ def _ends_by_count(kinds: bytes, matrices: int) -> NDArray[np.int64]:
     head: Any = raw.view(HEAD)[0]
     ids, scales, dense, span = (int(head[name]) for name in ("id_bytes", "scale_bytes", "dense", "span"))
     vector, coherency = dense * int(head["vector_bits"]) // 8, span * int(head["span_bits"]) // 8
-    sizes: tuple[tuple[str, int], ...] = (
-        ("blocks", HEAD.itemsize + matrices * MATRIX.itemsize),
-        ("tokens", ids),
-        ("tokens", 1),
-        ("positions", 1),
-        ("positions", 1),
-        ("starts", vector),
-        ("ends", vector),
-        ("starts", coherency),
-        ("ends", coherency),
-        ("starts", scales),
-        ("starts", scales),
-        ("ends", scales),
-        ("ends", scales),
-        ("blocks", int(head["pooled"])),
-        ("terms", ids),
-        ("terms", int(head["impact_bytes"])),
-        ("tokens", matrices * int(head["count_bytes"])),
-        ("rows", 1),
-        ("values", 1),
-        ("offsets", 1),
-    )
-    table = np.zeros((len(_COUNTED), len(sizes)), np.int64)
-    for column, (counted, size) in enumerate(sizes):
-        table[_COUNTED.index(counted), column] = size
+    sizes: dict[Column, tuple[str, int]] = {
+        Column.TOKEN_IDS: ("tokens", ids),
+        Column.FLAGS: ("tokens", 1),
+        Column.START_POSITIONS: ("positions", 1),
+        Column.END_POSITIONS: ("positions", 1),
+        Column.START_VECTORS: ("starts", vector),
+        Column.END_VECTORS: ("ends", vector),
+        Column.START_SPANS: ("starts", coherency),
+        Column.END_SPANS: ("ends", coherency),
+        Column.START_SCALES: ("starts", scales),
+        Column.START_SPAN_SCALES: ("starts", scales),
+        Column.END_SCALES: ("ends", scales),
+        Column.END_SPAN_SCALES: ("ends", scales),
+        Column.PASSAGE_VECTOR: ("blocks", int(head["pooled"])),
+        Column.LEX_IDS: ("terms", ids),
+        Column.LEX_IMPACTS: ("terms", int(head["impact_bytes"])),
+        Column.COUNTS: ("tokens", matrices * int(head["count_bytes"])),
+        Column.ROWS: ("rows", 1),
+        Column.VALUES: ("values", 1),
+        Column.OFFSETS: ("offsets", 1),
+    }
+    table = np.zeros((len(_COUNTED), 1 + len(Column)), np.int64)
+    table[_COUNTED.index("blocks"), 0] = HEAD.itemsize + matrices * MATRIX.itemsize
+    for column, (counted, size) in sizes.items():
+        table[_COUNTED.index(counted), 1 + column] = size
     return table.cumsum(axis=1)
 
 

@@ -1,7 +1,7 @@
-"""Passage vectors in files beside a store that does not search vectors itself: derived from it, caught up with it.
+"""Passage vectors in files on this machine, searched by FAISS.
 
-The local store keeps vectors in its own segments. A store on a server does not, so each machine that asks questions
-keeps this. Everything in the folder can be made again from the store, and what does not check out is.
+The local engine keeps vectors in its own segments. One on a server does not, so each machine that asks questions keeps
+this (see derived.py). Everything in the folder can be made again from the index, and what does not check out is.
 
     manifest.json   format, whose vectors they are, up to which generation, and the files with sizes and sums
     v12/            ids, vectors, scales, and the FAISS file if there are enough vectors to need one
@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dense_store import DenseStore
 from ..errors import IndexDamaged
-from ..interfaces import Hit, VectorSource
+from ..stored import Hit, VectorChange
 from .derived_files import check_sizes, listed, map_array, replace_text, save_array, sync_all
 from .vector_index import Mask, VectorIndex, quantised, write_faiss
 
@@ -27,65 +28,64 @@ FORMAT: Final = 1
 _MANIFEST: Final = "manifest.json"
 _FAISS: Final = "dense.faiss"
 _REWRITE: Final = 0.1
-"""New vectors, as a share of all, from which on the files are written anew when a writer closes."""
+"""New vectors, as a share of all, from which on the files are written anew."""
 
 
-def open_dense_store(location: Path, source: VectorSource, *, writable: bool) -> FaissStore:
+class FaissStore(DenseStore):
     """Vectors in FAISS files on this machine."""
-    store = FaissStore(Path(location), source.identity, writable=writable)
-    store.catch_up(source)
-    return store
 
+    def __init__(self, location: Path, identity: str = "") -> None:
+        self._location, self._identity = location, identity
+        self.clear()
+        self._load()
 
-class FaissStore:
-    """One vector for each passage id; an id that is added again is replaced. Not for several threads that add."""
+    @classmethod
+    def open(cls, location: Path, identity: str, *, writable: bool) -> Self:
+        """Open the files in a folder, if they are of this identity and whole; otherwise begin with nothing."""
+        return cls(Path(location), identity)
 
-    def __init__(self, location: Path, identity: str = "", *, writable: bool = True) -> None:
-        self._location = location
-        self._identity = identity
-        self._writable = writable
+    def clear(self) -> None:
+        """Forget everything."""
         self.generation = 0
         self._ids: list[str] = []
         self._base = VectorIndex(np.zeros((0, 0), np.int8), np.zeros(0, np.float32), None)
         self._stale: Mask = np.zeros(0, bool)
         """Vectors of the base that were replaced."""
         self._new: dict[str, tuple[NDArray[np.int8], np.float32]] = {}
-        self._load()
 
     def __len__(self) -> int:
         return len(self._ids) - int(self._stale.sum()) + len(self._new)
 
-    def catch_up(self, source: VectorSource) -> None:
-        """Take over what the source has gained and lost since."""
-        for change in source.vector_changes(self.generation):
-            self.remove(change.removed)
-            if change.passage_ids:
-                self._put(change.passage_ids, *quantised(change.vectors, change.scales))
-            self.generation = change.generation
-
-    def add(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Add vectors."""
-        if len(passage_ids):
-            self._put(passage_ids, *quantised(vectors))
-
-    def _put(self, passage_ids: Sequence[str], vectors: NDArray[np.int8], scales: NDArray[np.float32]) -> None:
+    def apply(self, change: VectorChange) -> None:
+        """Forget what went, take over what came."""
         known = self._numbers
-        for id, vector, scale in zip(passage_ids, vectors, scales, strict=True):
-            self._new[id] = vector, scale
-            if id in known:
-                self._stale[known[id]] = True
-
-    def remove(self, passage_ids: Iterable[str]) -> None:
-        """Forget vectors; ids that are not there do not matter."""
-        ids = set(passage_ids)
-        if not ids:
-            return
-        for id in ids:
+        for id in change.removed:
             self._new.pop(id, None)
-        known = self._numbers
-        self._stale[[known[id] for id in ids if id in known]] = True
+        self._stale[[known[id] for id in change.removed if id in known]] = True
+        if change.passage_ids:
+            vectors, scales = quantised(change.vectors, change.scales)
+            self._new.update(zip(change.passage_ids, zip(vectors, scales, strict=True), strict=True))
+            self._stale[[known[id] for id in change.passage_ids if id in known]] = True
+        self.generation = change.generation
 
-    def search(self, vectors: NDArray[np.float32], k: int, allowed: Iterable[str] | None) -> list[list[Hit]]:
+    def differing(self, change: VectorChange) -> list[str]:
+        """The ids among these whose vector is missing here, or another."""
+        known, (vectors, scales) = self._numbers, quantised(change.vectors, change.scales)
+        return [
+            id
+            for id, vector, scale in zip(change.passage_ids, vectors, scales, strict=True)
+            if not _equal(self._vector(id, known), (vector, scale))
+        ]
+
+    def _vector(self, id: str, known: Mapping[str, int]) -> tuple[NDArray[np.int8], np.float32] | None:
+        if id in self._new:
+            return self._new[id]
+        number = known.get(id)
+        if number is None or self._stale[number]:
+            return None
+        return self._base.vectors[number], self._base.scales[number]
+
+    def search(self, vectors: NDArray[np.float32], k: int, allowed: Iterable[str] | None) -> list[Sequence[Hit]]:
         """For each vector the k passages of the largest inner product, ties by passage id."""
         chosen = None if allowed is None else set(allowed)
         found: list[list[Hit]] = [[] for _ in vectors]
@@ -111,16 +111,12 @@ class FaissStore:
     def _numbers(self) -> dict[str, int]:
         return {id: number for number, id in enumerate(self._ids)}
 
-    def close(self) -> None:
-        """Write what is still to be written and let go of files."""
-        self.save_if_due()
-
-    def save_if_due(self) -> None:
-        """Write everything anew, if there is much that the files do not have."""
-        if self._writable and len(self._new) > _REWRITE * len(self._ids):
-            self.save()
-
     def save(self) -> None:
+        """Write everything anew, if there is much that the files do not have."""
+        if len(self._new) > _REWRITE * len(self._ids):
+            self.write()
+
+    def write(self) -> None:
         """Write everything anew; the old files go when the new ones are in place."""
         vectors, scales = self._all()
         folder = self._location / f"v{self.generation}"
@@ -174,3 +170,7 @@ class FaissStore:
             self._ids, self._stale = ids, np.zeros(len(ids), bool)
             self._base = VectorIndex(vectors, scales, folder / _FAISS if _FAISS in manifest["files"] else None)
             self.generation = manifest["generation"]
+
+
+def _equal(one: tuple[NDArray[np.int8], np.float32] | None, other: tuple[NDArray[np.int8], np.float32]) -> bool:
+    return one is not None and np.array_equal(one[0], other[0]) and one[1] == other[1]

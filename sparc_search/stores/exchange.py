@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from ..errors import IndexFailure
-from ..interfaces import EncodedDocument
 from ..records import Document, EncodedPassage, Passage, Section
+from ..stored import EncodedDocument
 from . import phrase_block
 
 FORMAT: Final = "sparc-search-export"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..records import PhraseBlock, Phrases, SparseColumns
+from ..records import SIDES, PhraseBlock, Phrases, Side, SparseColumns
 from .block_layout import (
     CHECKED_FROM,
     FIELDS,
@@ -63,29 +63,28 @@ def encode(block: PhraseBlock) -> bytes:
         levels = np.unique(values)
         head["levels"][: len(levels)] = levels
         values = pack_nibbles(np.searchsorted(levels, values).astype(np.uint8))
-    columns = (
-        block.token_ids.astype(ids),
-        block.flags,
-        pack_places(start.positions, len(block.token_ids)),
-        pack_places(end.positions, len(block.token_ids)),
-        _packed(start.vectors, head["vector_bits"]),
-        _packed(end.vectors, head["vector_bits"]),
-        _packed(start.spans, head["span_bits"]),
-        _packed(end.spans, head["span_bits"]),
-        *(_floats(scales, head["scale_bytes"]) for scales in _scales(block)),
-        block.passage_vector,
-        block.lex_ids.astype(ids),
-        _floats(block.lex_impacts, head["impact_bytes"]),
-        np.concatenate([_NOTHING, *counts]).astype(COUNT_TYPES[int(head["count_bytes"])]),
-        np.concatenate([_NOTHING, *(_row_bits(*pair) for pair in zip(matrices, kept, strict=True))]),
-        values,
-        offsets,
-    )
-    described = [
-        (own.scale, len(own.rows), int(np.count_nonzero(count)), own.n)
-        for own, count in zip(matrices, counts, strict=True)
-    ]
-    rest = np.array(described, MATRIX).tobytes() + b"".join([column.tobytes() for column in columns])
+    columns = {
+        Column.TOKEN_IDS: block.token_ids.astype(ids),
+        Column.FLAGS: block.flags,
+        Column.PASSAGE_VECTOR: block.passage_vector,
+        Column.LEX_IDS: block.lex_ids.astype(ids),
+        Column.LEX_IMPACTS: _floats(block.lex_impacts, head["impact_bytes"]),
+        Column.COUNTS: np.concatenate([_NOTHING, *counts]).astype(COUNT_TYPES[int(head["count_bytes"])]),
+        Column.ROWS: np.concatenate([_NOTHING, *(_row_bits(*pair) for pair in zip(matrices, kept, strict=True))]),
+        Column.VALUES: values,
+        Column.OFFSETS: offsets,
+    }
+    for side, phrases in zip(SIDES, (start, end), strict=True):
+        columns[Column.of(side, "positions")] = pack_places(phrases.positions, len(block.token_ids))
+        columns[Column.of(side, "vectors")] = _packed(phrases.vectors, head["vector_bits"])
+        columns[Column.of(side, "spans")] = _packed(phrases.spans, head["span_bits"])
+        columns[Column.of(side, "scales")] = _floats(phrases.vector_scales, head["scale_bytes"])
+        columns[Column.of(side, "span_scales")] = _floats(phrases.span_scales, head["scale_bytes"])
+    described = np.zeros(len(matrices), MATRIX)
+    described["scale"], described["n"] = [own.scale for own in matrices], [own.n for own in matrices]
+    described["entries"] = [len(own.rows) for own in matrices]
+    described["filled"] = [np.count_nonzero(count) for count in counts]
+    rest = described.tobytes() + b"".join([columns[which].tobytes() for which in Column])
     head["checksum"] = zlib.crc32(rest, zlib.crc32(head.tobytes()[CHECKED_FROM:]))
     return bytes(head.tobytes()) + rest
 
@@ -178,27 +177,26 @@ def _decode(data: bytes, check: bool) -> PhraseBlock:
     columns = [np.frombuffer(data, np.uint8, end - at, at) for at, end in itertools.pairwise(ends.tolist())]
     ids = ID_TYPES[int(head["id_bytes"])]
     sparse = _sparse(head, matrices[0], columns)
-    scales = [read_floats(columns[which], int(head["scale_bytes"])) for which in range(8, 12)]
-    split, kept = int(head["start_matrices"]), (int(head["starts"]), int(head["ends"]))
-    sides = [
-        Phrases(
-            places_of(columns[Column.START_POSITIONS + side]).astype(np.int32),
-            _matrix(columns[Column.START_VECTORS + side], kept[side], int(head["dense"]), int(head["vector_bits"])),
-            scales[2 * side],
-            _matrix(columns[Column.START_SPANS + side], kept[side], int(head["span"]), int(head["span_bits"])),
-            scales[2 * side + 1],
-            tuple(sparse[:split] if side == 0 else sparse[split:]),
+    split, scales = int(head["start_matrices"]), int(head["scale_bytes"])
+    sides: dict[Side, Phrases] = {}
+    for side, own in zip(SIDES, (sparse[:split], sparse[split:]), strict=True):
+        kept = int(head[f"{side}s"])
+        sides[side] = Phrases(
+            places_of(columns[Column.of(side, "positions")]).astype(np.int32),
+            _matrix(columns[Column.of(side, "vectors")], kept, int(head["dense"]), int(head["vector_bits"])),
+            read_floats(columns[Column.of(side, "scales")], scales),
+            _matrix(columns[Column.of(side, "spans")], kept, int(head["span"]), int(head["span_bits"])),
+            read_floats(columns[Column.of(side, "span_scales")], scales),
+            tuple(own),
         )
-        for side in (0, 1)
-    ]
-    if (len(sides[0].positions), len(sides[1].positions)) != kept:
-        raise ValueError("positions")
+        if len(sides[side].positions) != kept:
+            raise ValueError("positions")
     return PhraseBlock(
         columns[Column.TOKEN_IDS].view(ids).astype(np.int32),
         read_offsets(data, head, ends),
         columns[Column.FLAGS],
-        sides[0],
-        sides[1],
+        sides["start"],
+        sides["end"],
         columns[Column.PASSAGE_VECTOR].view(np.int8),
         float(head["passage_scale"]),
         columns[Column.LEX_IDS].view(ids).astype(np.int32),
@@ -211,7 +209,8 @@ def _sparse(head: Any, matrices: Array, columns: Sequence[Array]) -> list[Sparse
     counts = counts.reshape(len(matrices), int(head["tokens"]))
     values = read_values(head, columns[Column.VALUES], int(matrices["entries"].sum()))
     found, at, entry = [], 0, 0
-    for number, (scale, entries, filled, n) in enumerate(matrices.tolist()):
+    for number, matrix in enumerate(matrices):
+        entries, filled = int(matrix["entries"]), int(matrix["filled"])
         kept = int(head["starts"] if number < head["start_matrices"] else head["ends"])
         size = filled * -(-kept // 8)
         bits = np.unpackbits(columns[Column.ROWS][at : at + size].reshape(filled, -(-kept // 8)), axis=1)
@@ -219,7 +218,9 @@ def _sparse(head: Any, matrices: Array, columns: Sequence[Array]) -> list[Sparse
         indptr = np.append(0, np.cumsum(counts[number], dtype=np.int64)).astype(np.int32)
         if len(rows) != entries or indptr[-1] != entries:
             raise ValueError("entries")
-        found.append(SparseColumns(n, indptr, rows, values[entry : entry + entries], scale))
+        found.append(
+            SparseColumns(int(matrix["n"]), indptr, rows, values[entry : entry + entries], float(matrix["scale"]))
+        )
         at, entry = at + size, entry + entries
     return found
 

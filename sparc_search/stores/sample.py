@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..interfaces import Encoder, Problem, StoredPassage
-from ..records import PhraseBlock, Phrases
+from ..encoder import Encoder
+from ..records import SIDES, PhraseBlock, Phrases
+from ..stored import Problem, StoredPassage
 
 STEPS = 2
 OTHER_POSITIONS = 0.02
@@ -37,9 +38,7 @@ def _differences(old: PhraseBlock, new: PhraseBlock) -> Iterator[str]:
     scales = np.array([old.passage_scale]), np.array([new.passage_scale])
     if _far(old.passage_vector[None], scales[0], new.passage_vector[None], scales[1]):
         yield "its passage vector is another"
-    yield from (
-        f"its {name} {what}" for name in ("start", "end") for what in _side(getattr(old, name), getattr(new, name))
-    )
+    yield from (f"its {name} {what}" for name in SIDES for what in _side(getattr(old, name), getattr(new, name)))
 
 
 def _side(old: Phrases, new: Phrases) -> Iterator[str]:

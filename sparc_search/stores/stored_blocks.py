@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..block_batch import BlockBatch, Blocks
-from ..phrase_query import BestSpans, PhraseQuery
+from ..phrase_query import BestSpans, PhraseQuery, ScoresSpans
+from ..records import PART_KINDS
 from .block_layout import damaged
 from .phrase_block import read_last_column
 from .phrase_block_batch import decode_batch
@@ -30,7 +31,7 @@ def blocks_of(data: Sequence[bytes]) -> Blocks:
     return CompiledBlocks(data) if compiled else decode_batch(data)
 
 
-class CompiledBlocks:
+class CompiledBlocks(ScoresSpans):
     """Blocks that stay as they are stored."""
 
     def __init__(self, data: Sequence[bytes]) -> None:
@@ -53,7 +54,7 @@ class CompiledBlocks:
     def best_spans(self, query: PhraseQuery, count: int) -> BestSpans:
         """The best so many spans of which no two overlap; `IndexDamaged` if bytes are missing."""
         assert compiled, "blocks_of gives these only if it is there"
-        where, parts = np.empty((count, 3), np.int32), np.empty((count, 8))
+        where, parts = np.empty((count, 3), np.int32), np.empty((count, len(PART_KINDS) + 1))
         try:
             found = compiled(
                 self._data,
@@ -63,7 +64,7 @@ class CompiledBlocks:
                 query.weights,
                 query.terms,
                 query.term_weights,
-                query.max_tokens,
+                query.longest_answer,
                 where,
                 parts,
             )

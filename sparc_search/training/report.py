@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from .squad_data import SquadFile
+from ..squad import SquadFile
 
 PARTS = ("full", "dense", "passage", "bound", "filter", "teacher", "traps")
 

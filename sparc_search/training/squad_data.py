@@ -6,21 +6,18 @@ further question on it almost free.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ReaderError, UsageError
+from ..errors import UsageError
 from ..model.tokenizer import Pieces, WordPieces
+from ..squad import SquadFile, SquadParagraph, SquadQuestion, readable
 from .teacher import Taught, Teacher
 
 
@@ -47,28 +44,6 @@ class TrainingPassage:
     traps: list[NDArray[np.int32]] = field(default_factory=list)  # questions that look answerable here and are not
 
 
-@dataclass(frozen=True, slots=True)
-class SquadFile:
-    """A data file, the weight of its passages, and the sha256 by which `training.json` remembers it."""
-
-    path: Path
-    weight: float
-    sha256: str
-    data: list[dict[str, Any]]
-
-
-def read_squad(path: Path, weight: float = 1.0) -> SquadFile:
-    """Read one file in SQuAD's format."""
-    try:
-        raw = path.read_bytes()
-        data = json.loads(raw)["data"]
-    except OSError as error:
-        raise ReaderError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise ReaderError(f"{path} is not a SQuAD file: {error!r}", "it needs a JSON object with `data`") from error
-    return SquadFile(path, weight, hashlib.sha256(raw).hexdigest(), data)
-
-
 def passages_of(
     files: Sequence[SquadFile],
     pieces: WordPieces,
@@ -85,8 +60,8 @@ def passages_of(
     offsets: dict[str, NDArray[np.int32]] = {}
     for file in files:
         titles = title_pieces(file, pieces, title_window) if title_window else {}
-        for article, paragraph in paragraphs_of(file):
-            context = paragraph["context"]
+        for paragraph in file.paragraphs:
+            context, article = paragraph.text, paragraph.article
             if context not in passages:
                 whole = pieces([context])[0]
                 offsets[context] = whole.offsets
@@ -96,7 +71,7 @@ def passages_of(
                     passage.title = titles[article]
             questions = answered(offsets[context], paragraph, pieces, question_window, teacher)
             add_questions(passages[context], questions, window - 2)
-            add_traps(passages[context], paragraph["qas"], pieces, question_window)
+            add_traps(passages[context], paragraph.questions, pieces, question_window)
     found = [passage for cut in passages.values() for passage in cut if passage.questions]
     if not found:
         raise UsageError("no question with an answer was found in the training data")
@@ -106,15 +81,8 @@ def passages_of(
 def title_pieces(file: SquadFile, pieces: WordPieces, most: int) -> dict[str, NDArray[np.int32]]:
     """The word pieces of each real title of a file, by the title as it stands there."""
     names = [name for name in article_titles(file) if name.lower() != "unknown"]
-    encoded = pieces([" ".join(unquote(name).replace("_", " ").split()) for name in names])
+    encoded = pieces([readable(unquote(name)) for name in names])
     return {name: title.ids[:most] for name, title in zip(names, encoded, strict=True)}
-
-
-def paragraphs_of(file: SquadFile) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(article title, paragraph) pairs."""
-    for article in file.data:
-        for paragraph in article["paragraphs"]:
-            yield article.get("title") or "", paragraph
 
 
 def windows(pieces: Pieces, size: int) -> list[NDArray[np.int32]]:
@@ -124,19 +92,18 @@ def windows(pieces: Pieces, size: int) -> list[NDArray[np.int32]]:
 
 def answered(
     offsets: NDArray[np.int32],
-    paragraph: dict[str, Any],
+    paragraph: SquadParagraph,
     pieces: WordPieces,
     question_window: int,
     teacher: Teacher | None = None,
 ) -> Iterator[TrainingQuestion]:
     """The questions of a paragraph with their answer's word pieces in it."""
-    raw = [question for question in paragraph["qas"] if question.get("answers")]
-    for question, encoded in zip(raw, pieces([question["question"] for question in raw]), strict=True):
-        answer = question["answers"][0]
-        span = token_span(offsets, answer["answer_start"], answer["answer_start"] + len(answer["text"]))
+    answerable = [question for question in paragraph.questions if question.answers and question.start >= 0]
+    for question, encoded in zip(answerable, pieces([question.text for question in answerable]), strict=True):
+        span = token_span(offsets, question.start, question.start + len(question.answers[0]))
         if span is not None and len(encoded.ids):
-            taught = teacher(question["question"], paragraph["context"]) if teacher else None
-            yield TrainingQuestion(str(question.get("id", "")), encoded.ids[: question_window - 2], *span, taught)
+            taught = teacher(question.text, paragraph.text) if teacher else None
+            yield TrainingQuestion(question.id, encoded.ids[: question_window - 2], *span, taught)
 
 
 def add_questions(cut: list[TrainingPassage], questions: Iterable[TrainingQuestion], size: int) -> None:
@@ -152,10 +119,10 @@ def add_questions(cut: list[TrainingPassage], questions: Iterable[TrainingQuesti
 
 
 def add_traps(
-    cut: list[TrainingPassage], questions: Iterable[dict[str, Any]], pieces: WordPieces, question_window: int
+    cut: list[TrainingPassage], questions: Iterable[SquadQuestion], pieces: WordPieces, question_window: int
 ) -> None:
     """Questions without an answer, on the first window: they have no answer on any."""
-    encoded = pieces([question["question"] for question in questions if question.get("is_impossible")])
+    encoded = pieces([question.text for question in questions if question.impossible])
     cut[0].traps += [question.ids[: question_window - 2] for question in encoded if len(question.ids)]
 
 
@@ -186,5 +153,5 @@ def held_out_titles(titles: Iterable[str], articles: int, seed: int) -> set[str]
 
 def article_titles(file: SquadFile) -> list[str]:
     """Titles of a file's articles; a "title" that holds over a tenth of the file is a heap, not an article."""
-    counts = Counter(title for title, _ in paragraphs_of(file))
+    counts = Counter(paragraph.article for paragraph in file.paragraphs)
     return sorted(title for title, count in counts.items() if title and count <= counts.total() / 10)

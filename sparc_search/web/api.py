@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
@@ -13,16 +14,14 @@ from sparc_search import inspection
 from sparc_search.errors import NotThere, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection.answer import explained
-from sparc_search.records import STRATEGIES, Reply
+from sparc_search.records import Reply, Strategy
 
 from . import requests
-from .limits import Limits, read_body
-from .parameters import Parameters
-from .problems import Problem, invalid
+from .limits import WebLimits, read_body
+from .parameters import Parameters, short
+from .problems import HttpProblem, invalid
 from .replies import StrictJSON, cut_long
-from .state import State, state_of
-
-BATCH_KEYS = ("questions", "k", "strategy", "where", "explain")
+from .state import AppState, state_of
 
 
 async def ask(request: Request) -> Response:
@@ -44,29 +43,69 @@ def ask_of(request: Request, *, strict: bool) -> requests.Ask:
     state = state_of(request)
     settings = state.index.settings
     return requests.ask_of(
-        request.query_params, state.limits, k=settings.top_k, strategy=settings.strategy, strict=strict
+        request.query_params, state.parameters, k=settings.top_k, strategy=settings.strategy, strict=strict
     )
 
 
-async def reply(state: State, work: Any) -> Response:
+async def reply(state: AppState, work: Any) -> Response:
     """The result of some work as JSON, in which no string is endless."""
     return StrictJSON(cut_long(await state.gate.run(work), state.limits.string))
 
 
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why: the weights of the question, an answer beside another one, and the same as a query for OpenSearch."""
+
+    question: inspection.QuestionView
+    comparison: inspection.Comparison | None
+    opensearch_query: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyView:
+    """What a question gets; `explanation`, and the parts of the answers, only if they were asked for."""
+
+    question: str
+    confidence: float | None
+    strategy: Strategy
+    candidates: int
+    snapshot: int
+    seconds: Mapping[str, float]
+    degraded: tuple[str, ...]
+    answers: tuple[inspection.ExplainedAnswer, ...]
+    explanation: Explanation | None
+
+
 def ask_json(index: Index, wanted: requests.Ask) -> dict[str, Any]:
     """Answers, and with `explain` why."""
+    where = dict(wanted.where)
     if not wanted.explain:
-        where = dict(wanted.where)
         return reply_json(index.ask(wanted.question, k=wanted.k, strategy=wanted.strategy, where=where))
     view = view_of(index, wanted)
-    found = inspection.to_json(view)
-    found["answers"] = found["answers"][: wanted.k]  # the one it is put beside may be further down
-    question = found.pop("question")
-    comparison = found.pop("comparison")
-    query = inspection.question_query(index, wanted.question, where=dict(wanted.where))
-    best = view.answers[0].confidence if view.answers else None
-    explanation = {"question": question, "comparison": comparison, "opensearch_query": query}
-    return {"question": view.question.question, "confidence": best, **found, "explanation": explanation}
+    query = inspection.question_query(index, wanted.question, where=where)
+    shown = view.answers[: wanted.k]  # the one it is put beside may be further down
+    return _json(view, view.question.question, shown, Explanation(view.question, view.comparison, query))
+
+
+def reply_json(reply: Reply, *, explain: bool = False) -> dict[str, Any]:
+    """A reply without its explanation; with `explain` its parts go down to n-grams."""
+    told = _json(reply, reply.question, [explained(rank, answer) for rank, answer in enumerate(reply.answers, start=1)])
+    del told["explanation"]
+    for answer in () if explain else told["answers"]:
+        del answer["parts"]
+    return told
+
+
+def _json(
+    found: Reply | inspection.AnswerView,
+    question: str,
+    answers: Sequence[inspection.ExplainedAnswer],
+    explanation: Explanation | None = None,
+) -> dict[str, Any]:
+    confidence = answers[0].confidence if answers else None
+    what = (found.strategy, found.candidates, found.snapshot, dict(found.seconds), found.degraded)
+    told: dict[str, Any] = inspection.to_json(ReplyView(question, confidence, *what, tuple(answers), explanation))
+    return told
 
 
 def view_of(index: Index, wanted: requests.Ask) -> inspection.AnswerView:
@@ -82,32 +121,13 @@ def view_of(index: Index, wanted: requests.Ask) -> inspection.AnswerView:
     )
 
 
-def reply_json(reply: Reply, *, explain: bool = False) -> dict[str, Any]:
-    """A reply without its explanation; with `explain` its parts go down to n-grams."""
-    answers = []
-    for rank, answer in enumerate(reply.answers, start=1):
-        answers.append(inspection.to_json(explained(rank, answer)))
-        if not explain:
-            del answers[-1]["parts"]
-    return {
-        "question": reply.question,
-        "confidence": reply.confidence,
-        "strategy": reply.strategy,
-        "candidates": reply.candidates,
-        "snapshot": reply.snapshot,
-        "seconds": dict(reply.seconds),
-        "degraded": list(reply.degraded),
-        "answers": answers,
-    }
-
-
 async def ask_many(request: Request) -> Response:
     """`POST /api/ask`: many questions, answered in batches."""
     state = state_of(request)
     content = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content != "application/json":
-        raise Problem(415, "unsupported_media_type", "the body is not JSON", "send Content-Type: application/json")
-    body = _object(await read_body(request, state.limits.body))
+        raise HttpProblem(415, "unsupported_media_type", "the body is not JSON", "send Content-Type: application/json")
+    body = _object(await read_body(request, state.limits.body), state.parameters.batch)
     questions = _questions(body.get("questions"), state.limits)
     options = _options(body, state)
 
@@ -118,39 +138,36 @@ async def ask_many(request: Request) -> Response:
     return await reply(state, work)
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _object(body: bytes, known: Collection[str]) -> dict[str, Any]:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Problem(400, "no_json", "the body is not a JSON object", 'send {"questions": ["…"]}')
+        raise HttpProblem(400, "no_json", "the body is not a JSON object", 'send {"questions": ["…"]}')
     for key in found:
-        if key not in BATCH_KEYS:
-            raise invalid(key[:40], f"there is no field {key[:40]!r}", f"known are: {', '.join(BATCH_KEYS)}")
+        if key not in known:
+            raise invalid(key[:40], f"there is no field {key[:40]!r}", f"known are: {', '.join(known)}")
     return found
 
 
-def _questions(value: object, limits: Limits) -> list[str]:
+def _questions(value: object, limits: WebLimits) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(question, str) for question in value):
         raise invalid("questions", "'questions' is not a list of texts", 'send {"questions": ["…"]}')
     if not 1 <= len(value) <= limits.batch:
         raise invalid("questions", f"there are {len(value)} questions", f"send 1 to {limits.batch}")
-    for question in value:
-        if len(question) > limits.question:
-            most = limits.question
-            raise invalid("questions", f"a question has {len(question):,} characters", f"at most {most:,} are taken")
+    longest, most = max(map(len, value)), limits.question
+    if longest > most:
+        raise invalid("questions", f"a question has {longest:,} characters", f"at most {most:,} are taken")
     return value
 
 
-def _options(body: Mapping[str, Any], state: State) -> dict[str, Any]:
-    settings, limits = state.index.settings, state.limits
+def _options(body: Mapping[str, Any], state: AppState) -> dict[str, Any]:
+    settings, limits, known = state.index.settings, state.limits, state.parameters
     k, strategy = body.get("k", min(settings.top_k, limits.answers)), body.get("strategy", settings.strategy)
     k = int(k) if isinstance(k, float) and k.is_integer() else k  # 5.0 is a whole number to JSON
-    if type(k) is not int or not 1 <= k <= limits.answers:
-        raise invalid("k", f"'k' is {str(k)[:40]}", f"give a whole number from 1 to {limits.answers}")
-    if strategy not in STRATEGIES:
-        raise invalid("strategy", f"'strategy' is {str(strategy)[:40]!r}", f"choose one of: {', '.join(STRATEGIES)}")
+    known.k.value(str(k) if type(k) is int else "", shown=str(k)[:40])
+    known.strategy.value(str(strategy))
     where, explain = body.get("where", {}), body.get("explain", False)
     if not isinstance(where, dict) or not all(isinstance(value, str) for value in where.values()):
         raise invalid("where", "'where' is not an object of texts", 'send {"key": "value"}')
@@ -164,7 +181,7 @@ def _options(body: Mapping[str, Any], state: State) -> dict[str, Any]:
 async def passage(request: Request) -> Response:
     """`GET /api/passages/{id}`."""
     state = state_of(request)
-    wanted = requests.passage_of(request.path_params["id"], request.query_params, state.limits, strict=True)
+    wanted = requests.passage_of(request.path_params["id"], request.query_params, state.parameters, strict=True)
     return await reply(state, lambda: inspection.to_json(passage_view(state.index, wanted)))
 
 
@@ -185,10 +202,10 @@ def passage_view(index: Index, wanted: requests.PassageRequest) -> inspection.Pa
 async def feature(request: Request) -> Response:
     """`GET /api/features/{name}`."""
     state = state_of(request)
-    known = Parameters(request.query_params, state.limits, ("k", "bins", "where"))
-    name = known.short("name", request.path_params["name"])
-    k, bins = known.integer("k", 20, 1, state.limits.answers), known.integer("bins", 20, 1, 100)
-    where = dict(known.pairs("where"))
+    known = state.parameters
+    given = Parameters(request.query_params, state.limits, known.feature)
+    name = short("name", request.path_params["name"], state.limits)
+    k, bins, where = given.one(known.k, 20), given.one(known.bins, 20), dict(given.each(known.only))
     return await reply(state, lambda: inspection.to_json(feature_view(state.index, name, k=k, bins=bins, where=where)))
 
 
@@ -210,22 +227,24 @@ async def index(request: Request) -> Response:
 async def question(request: Request) -> Response:
     """`GET /api/question`: the weights of a question, without answering it."""
     state = state_of(request)
-    text = Parameters(request.query_params, state.limits, ("q",)).text("q")
+    known = state.parameters
+    text = Parameters(request.query_params, state.limits, (known.q,)).one(known.q, "")
     return await reply(state, lambda: inspection.to_json(inspection.question_view(state.index, text)))
 
 
 async def suggest(request: Request) -> Response:
     """`GET /api/suggest`: what to offer while someone types."""
     state = state_of(request)
-    known = Parameters(request.query_params, state.limits, ("text", "k"))
-    text, k = known.text("text"), known.integer("k", 10, 1, state.limits.answers)
+    known = state.parameters
+    given = Parameters(request.query_params, state.limits, known.suggest)
+    text, k = given.one(known.text, ""), given.one(known.k, 10)
     return await reply(state, lambda: inspection.to_json(inspection.suggest(state.index, text, k=k)))
 
 
 async def discover(request: Request) -> Response:
     """`GET /api/discover`: passages or documents, one page of them, and the same as a query for OpenSearch."""
     state = state_of(request)
-    wanted = requests.discover_of(request.query_params, state.limits, strict=True)
+    wanted = requests.discover_of(request.query_params, state.parameters, strict=True)
     return await reply(state, lambda: discover_json(state.index, wanted))
 
 

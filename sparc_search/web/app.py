@@ -20,15 +20,17 @@ from sparc_search.errors import SparcSearchError
 from sparc_search.index import Index
 
 from . import api, ask_page, discover_page, downloads, feature_page, health, index_page, login, openapi, passage_page
-from .limits import Gate, Limits
+from .brake import Brake
+from .limits import Gate, WebLimits
 from .metrics import Counting, Metrics, metrics
-from .problems import Problem, problem_of
+from .presence import Presence
+from .problems import HttpProblem, problem_of
 from .rendering import STATIC
 from .replies import problem_response
-from .security import KnownHosts, NeedsToken, OwnSite, SecurityHeaders, known_hosts, wants_page
-from .state import State
+from .security import KnownHosts, NeedsToken, OneLength, OwnSite, SecurityHeaders, known_hosts, wants_page
+from .state import AppState
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("sparc_search.web")
 
 ROUTES: tuple[BaseRoute, ...] = (
     Route("/", ask_page.page),
@@ -68,7 +70,7 @@ class Kept(StaticFiles):
 def create_app(
     index: Index,
     *,
-    limits: Limits | None = None,
+    limits: WebLimits | None = None,
     token: str = "",
     host: str = "127.0.0.1",
     allowed_hosts: Collection[str] = (),
@@ -76,12 +78,17 @@ def create_app(
     close: bool = False,
 ) -> Starlette:
     """An application that answers from an index; with `close`, the index is closed when it ends."""
-    limits = limits or Limits()
+    limits = limits or WebLimits()
     gate = Gate(limits)
     counters = Metrics(gate) if with_metrics else None
-    layers = [Middleware(SecurityHeaders), Middleware(KnownHosts, hosts=known_hosts(host, allowed_hosts))]
-    layers += [Middleware(OwnSite)]
-    layers += [Middleware(NeedsToken, token=token)] if token else []
+    brake = Brake(limits.login_tries)
+    layers = [Middleware(SecurityHeaders), Middleware(OneLength)]
+    layers += [
+        Middleware(KnownHosts, hosts=known_hosts(host, allowed_hosts)),
+        Middleware(OwnSite),
+        Middleware(Presence),
+    ]
+    layers += [Middleware(NeedsToken, token=token, brake=brake)] if token else []
     layers += [Middleware(Counting, metrics=counters)] if counters else []
 
     @asynccontextmanager
@@ -95,14 +102,14 @@ def create_app(
         middleware=layers,
         lifespan=life,
         exception_handlers={
-            Problem: _answer,
+            HttpProblem: _answer,
             SparcSearchError: _answer,
             HTTPException: _answer_http,
             Exception: _answer,
         },
     )
     app.router.redirect_slashes = False
-    app.state.shared = State(index, limits, gate, token, counters)
+    app.state.shared = AppState(index, limits, gate, token, brake, counters)
     return app
 
 
@@ -118,5 +125,5 @@ async def _answer_http(request: Request, error: Exception) -> Response:
     status = HTTPStatus(error.status_code)
     kind = status.name.lower()
     remedy = "see /openapi.json for what there is" if status == HTTPStatus.NOT_FOUND else ""
-    problem = Problem(status, kind, status.phrase, remedy, headers=error.headers)
+    problem = HttpProblem(status, kind, status.phrase, remedy, headers=error.headers)
     return problem_response(problem, page=wants_page(request))

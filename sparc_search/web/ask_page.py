@@ -14,8 +14,8 @@ from sparc_search.errors import EngineError, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import AnswerView, Comparison, Difference, ExplainedAnswer, QuestionView
 from sparc_search.inspection.answer import compared
-from sparc_search.interfaces import Listing
 from sparc_search.records import STRATEGIES, PartKind, ScorePart
+from sparc_search.stored import Listing
 
 from . import charts
 from .api import ask_of, view_of
@@ -46,7 +46,7 @@ class Versus:
 
     other: ExplainedAnswer
     comparison: Comparison
-    rows: tuple[tuple[Difference, charts.Segment], ...]
+    rows: tuple[tuple[Difference, charts.BarSegment], ...]
     rest: float
     rest_count: int
 
@@ -57,7 +57,7 @@ class Shown:
 
     answer: ExplainedAnswer
     excerpt: Excerpt
-    bar: tuple[charts.Segment, ...]
+    bar: tuple[charts.BarSegment, ...]
     starts: tuple[Match, ...]
     ends: tuple[Match, ...]
     terms: tuple[Match, ...]
@@ -74,7 +74,7 @@ async def page(request: Request) -> Response:
 
 
 def _empty(index: Index, wanted: Ask) -> dict[str, Any]:
-    facts = index.store.statistics([])
+    facts = index.engine.statistics()
     return {**_common(index, wanted), "view": None, "passages": facts.passages, "twin": "/openapi.json"}
 
 

@@ -24,7 +24,7 @@ KINDS = (("where", "is"), ("without", "is not"), ("features", "has"), ("without_
 async def page(request: Request) -> Response:
     """`GET /discover`."""
     state = state_of(request)
-    wanted = requests.discover_of(request.query_params, state.limits, strict=False)
+    wanted = requests.discover_of(request.query_params, state.parameters, strict=False)
     return await page_response(request, "discover.html", lambda: _view(state.index, wanted))
 
 

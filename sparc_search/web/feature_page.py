@@ -8,14 +8,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from sparc_search.index import Index
-from sparc_search.interfaces import Listing
+from sparc_search.stored import Listing
 
 from . import charts, requests
 from .api import feature_view
 from .pages import page_response
-from .parameters import Parameters
+from .parameters import Parameters, short, text
 from .rendering import feature_path
-from .state import State, state_of
+from .state import AppState, state_of
 
 FIELD_TITLES = {
     "start": "Start",
@@ -32,13 +32,13 @@ FIELD_NOTES = {
 async def start(request: Request) -> Response:
     """`GET /features`: a box to look one up, and the most frequent ones."""
     state = state_of(request)
-    name = Parameters(request.query_params, state.limits).text("name").strip()
+    name = Parameters(request.query_params, state.limits).one(text("name", state.limits), "").strip()
     if name:
         return RedirectResponse(feature_path(name), 303)
     return await page_response(request, "features.html", lambda: _start(state))
 
 
-def _start(state: State) -> dict[str, Any]:
+def _start(state: AppState) -> dict[str, Any]:
     overview = state.overview()
     return {"page": "feature", "overview": overview, "titles": FIELD_TITLES, "twin": "/api/index"}
 
@@ -46,8 +46,7 @@ def _start(state: State) -> dict[str, Any]:
 async def page(request: Request) -> Response:
     """`GET /features/{name}`."""
     state = state_of(request)
-    known = Parameters(request.query_params, state.limits)
-    name = known.short("name", request.path_params["name"])
+    name = short("name", request.path_params["name"], state.limits)
     return await page_response(request, "feature.html", lambda: _view(state.index, name))
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from anyio import CapacityLimiter, to_thread
-from starlette.requests import Request
+from anyio import CapacityLimiter, Semaphore, fail_after, to_thread
+from starlette.requests import ClientDisconnect, Request
 
-from .problems import Problem
+from .presence import gone, has_gone
+from .problems import HttpProblem
 
 Result = TypeVar("Result")
+MOST_SECONDS: Final = 60
+"""Nobody is told to come again later than this."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WebLimits:
     """The most that is taken; what is above is refused with a typed error."""
 
     question: int = 1000
@@ -34,50 +40,98 @@ class Limits:
     """Rows of one file."""
     running: int = 4
     """Requests worked on at once."""
-    waiting: int = 64
+    waiting: int = 256
     """Requests that may wait for it; one more gets 503."""
-    retry_after: int = 1
-    """Seconds after which one who was sent away may come again."""
+    queue_seconds: float = 30.0
+    """How long each of them waits at most."""
+    connections: int = 500
+    request_seconds: float = 20.0
+    """How long a request may take to arrive."""
+    login_tries: int = 10
+    """Wrong tokens from one address before it has to wait; 0 is no brake."""
 
 
 class Gate:
-    """Lets some work run, some wait, and sends the rest away at once: a busy server answers, it does not pile up."""
+    """Lets some work run and some wait, first come first served, and sends the rest away with a time to come again."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: WebLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
-        self._limiter: CapacityLimiter | None = None
+        self._clock = clock
+        self._turns: Semaphore | None = None
+        self._threads: CapacityLimiter | None = None
+        self._seconds = 0.05
+        """What one piece of work takes, by the last few."""
+        self._promised: deque[float] = deque(maxlen=10_000)
+        """When those who were sent away may come again."""
         self.inside = 0
         """Requests that run or wait."""
         self.refused = 0
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Do some work in a thread; `Problem` 503 if too many wait already."""
+        """Do some work in a thread; `HttpProblem` 503 if too many wait already, or the wait is too long."""
         if self.inside >= self._limits.running + self._limits.waiting:
-            self.refused += 1
-            raise Problem(
-                503,
-                "busy",
-                "too many requests at once",
-                "try again in a moment",
-                headers={"Retry-After": str(self._limits.retry_after)},
-            )
+            raise self._busy()
+        turns, threads = self._workers()
         self.inside += 1
         try:
-            return await to_thread.run_sync(work, limiter=self._workers())
+            await self._turn(turns)
+            try:
+                return await self._timed(work, threads)
+            finally:
+                turns.release()
         finally:
             self.inside -= 1
 
-    def _workers(self) -> CapacityLimiter:
-        if self._limiter is None:  # belongs to the event loop, so it is made inside one
-            self._limiter = CapacityLimiter(self._limits.running)
-        return self._limiter
+    async def _turn(self, turns: Semaphore) -> None:
+        try:
+            with fail_after(self._limits.queue_seconds):
+                await turns.acquire()
+        except TimeoutError:
+            raise self._busy() from None
+        if await has_gone():
+            turns.release()
+            raise gone()
+
+    async def _timed(self, work: Callable[[], Result], threads: CapacityLimiter) -> Result:
+        began = self._clock()
+        try:
+            return await to_thread.run_sync(work, limiter=threads)
+        finally:
+            self._seconds += (self._clock() - began - self._seconds) / 8
+
+    def _busy(self) -> HttpProblem:
+        """Sent away until those inside, and those who were told to come before, have had their turn."""
+        self.refused += 1
+        now = self._clock()
+        while self._promised and self._promised[0] <= now:
+            self._promised.popleft()
+        ahead = self.inside + len(self._promised)
+        seconds = min(MOST_SECONDS, math.ceil(ahead * self._seconds / self._limits.running) or 1)
+        self._promised.append(now + seconds)
+        return HttpProblem(
+            503,
+            "busy",
+            "too many requests at once",
+            f"try again in {seconds} second{'s' * (seconds > 1)}",
+            headers={"Retry-After": str(seconds)},
+        )
+
+    def _workers(self) -> tuple[Semaphore, CapacityLimiter]:
+        if self._turns is None or self._threads is None:  # they belong to the event loop, so they are made inside one
+            self._turns, self._threads = Semaphore(self._limits.running), CapacityLimiter(self._limits.running)
+        return self._turns, self._threads
 
 
 async def read_body(request: Request, most: int) -> bytes:
     """The body, which is never read further than the limit."""
     body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > most:
-            raise Problem(413, "too_large", f"the body has more than {most:,} bytes", "send fewer questions at once")
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > most:
+                raise HttpProblem(
+                    413, "too_large", f"the body has more than {most:,} bytes", "send fewer questions at once"
+                )
+    except ClientDisconnect:
+        raise gone() from None
     return bytes(body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -9,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from .limits import read_body
 from .rendering import render
-from .security import COOKIE, same_token, session_of
+from .security import COOKIE, session_of, wrong_token
 from .state import state_of
 
 _MOST = 4096
@@ -33,8 +34,11 @@ async def enter(request: Request) -> Response:
     form = parse_qs((await read_body(request, _MOST)).decode("utf-8", "replace"))
     if not token:
         return RedirectResponse("/", 303)
-    if not same_token(form.get("token", [""])[0].strip(), token):
+    problem = wrong_token(request, state_of(request).brake, form.get("token", [""])[0].strip(), token)
+    if problem and problem.status == HTTPStatus.UNAUTHORIZED:
         return HTMLResponse(render("login.html", page="login", wrong=True), 401)
+    if problem:
+        raise problem
     response = RedirectResponse("/", 303)
     response.set_cookie(
         COOKIE, session_of(token), httponly=True, samesite="strict", secure=request.url.scheme == "https"

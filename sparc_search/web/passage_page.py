@@ -10,10 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sparc_search import inspection
+from sparc_search.engine import View, supports
 from sparc_search.index import Index
 from sparc_search.inspection import NgramRow, PassageView, Token
-from sparc_search.interfaces import Browsable, Listing
 from sparc_search.records import SIDES
+from sparc_search.stored import Listing
 
 from . import requests
 from .api import passage_view
@@ -44,7 +45,7 @@ class ShadedToken:
 async def page(request: Request) -> Response:
     """`GET /passages/{id}`."""
     state = state_of(request)
-    wanted = requests.passage_of(request.path_params["id"], request.query_params, state.limits, strict=False)
+    wanted = requests.passage_of(request.path_params["id"], request.query_params, state.parameters, strict=False)
     every = request.query_params.get("rows") == "all"
     return await page_response(request, "passage.html", lambda: _view(state.index, wanted, every, state.limits.string))
 
@@ -69,9 +70,15 @@ def _view(index: Index, wanted: requests.PassageRequest, every: bool, longest: i
         "json": twin,
         "twin": wanted.twin(),
         "title": view.passage.title or view.passage.document_id,
+        "sizes": [("both", "All"), *((str(n), size_name(n)) for n in index.encoder.ngrams)],
         "neighbours": _neighbours(index, view),
         "every": every,
     }
+
+
+def size_name(n: int) -> str:
+    """What n-grams of one size are called."""
+    return {1: "Unigrams", 2: "Bigrams", 3: "Trigrams"}.get(n, f"{n}-grams")
 
 
 def shaded(view: PassageView, wanted: requests.PassageRequest) -> list[ShadedToken]:
@@ -126,8 +133,9 @@ def _largest(rows: Sequence[NgramRow]) -> dict[str, float]:
 
 def _neighbours(index: Index, view: PassageView) -> dict[str, Any]:
     """The passages before and after this one in its document, if the store can tell."""
-    if not isinstance(index.store, Browsable):
-        return {}
     listing = Listing(document_id=view.passage.document_id, offset=max(view.passage.number - 1, 0), size=3)
-    found = {other.number: other.id for other in inspection.discover_passages(index, listing).passages}
+    with index.engine.view() as state:
+        if not supports(state, View.list_passages):
+            return {}
+        found = {other.number: other.id for other in state.list_passages(listing).passages}
     return {"previous": found.get(view.passage.number - 1), "next": found.get(view.passage.number + 1)}

@@ -1,23 +1,88 @@
-"""What a page or its JSON twin is asked for: parsed from an address, and written back into one."""
+"""What a page or its JSON twin is asked for: declared, parsed from an address, and written back into one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from starlette.datastructures import QueryParams
 
-from sparc_search.interfaces import Listing
-from sparc_search.records import SIDES, STRATEGIES, Side, Strategy
+from sparc_search.records import FIELDS, SIDES, STRATEGIES, Side, Strategy
+from sparc_search.stored import Listing
 
-from .limits import Limits
-from .parameters import Pairs, Parameters
-from .problems import conflicting, invalid
-from .rendering import with_query
+from .limits import WebLimits
+from .parameters import (
+    Pairs,
+    Parameters,
+    choice,
+    features,
+    flag,
+    integer,
+    number,
+    offsets,
+    pairs,
+    question,
+    short,
+    text,
+)
+from .problems import conflicting
+from .rendering import passage_path, with_query
 
-FIELDS: Final = ("start", "end", "lex")
 Query = list[tuple[str, object]]
+_ALL: Final = Listing()
+
+
+class ApiParameters:
+    """Every parameter of a server of these limits, whose model weighs n-grams of these sizes."""
+
+    def __init__(self, limits: WebLimits, ngrams: Sequence[int]) -> None:
+        self.limits = limits
+        self.q = question("q", limits)
+        self.k = integer("k", 1, limits.answers, "How many.")
+        self.strategy = choice("strategy", {strategy: strategy for strategy in STRATEGIES})
+        self.only = pairs("where", limits, "Metadata a passage must have, as key=value; each key once.")
+        self.explain = flag("explain", "Say why: n-gram by n-gram, and beside the runner-up.")
+        self.rank = integer("rank", 1, limits.answers, "The answer that is put beside another one.")
+        self.against = integer("against", 1, limits.answers, "The other one; the next if not given.")
+        self.ask = (self.q, self.k, self.strategy, self.only, self.explain, self.rank, self.against)
+        self.batch = {
+            "questions": {"type": "array", "items": self.q.schema, "minItems": 1, "maxItems": limits.batch},
+            "k": self.k.schema,
+            "strategy": self.strategy.schema,
+            "where": {"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": limits.filters},
+            "explain": self.explain.schema,
+        }
+        """The fields of a body, by name; all but the questions are optional."""
+
+        both: dict[str, tuple[Side, ...]] = {"both": SIDES}
+        self.token = integer("token", 0, 999_999, "Number of a word piece; its word is meant.")
+        self.phrase = text("phrase", limits, "Text of the passage.")
+        self.span = offsets("span", "Character offsets.")
+        self.side = choice("side", both | {side: (side,) for side in SIDES})
+        self.n = choice("n", {"both": None} | {str(n): (n,) for n in ngrams}, "N-grams of one size, or all.")
+        self.min = number("min", 1000, "Least weight that is listed.")
+        self.tab = choice("tab", {"table": "table", "json": "json"})
+        self.passage = (self.token, self.phrase, self.span, self.side, self.n, self.min)
+
+        self.bins = integer("bins", 1, 100)
+        self.feature = (self.k, self.bins, self.only)
+        self.text = text("text", limits)
+        self.suggest = (self.text, self.k)
+
+        self.of = choice("of", {"passages": "passages", "documents": "documents"})
+        self.words = text("text", limits, "Words that text, title or metadata must hold.")
+        self.where = pairs("where", limits, "Metadata that must be there, as key=value.")
+        self.without = pairs("without", limits, "Metadata that must not be there.")
+        self.having = features("feature", limits, "Features that must be there, as field:name.", FIELDS)
+        self.lacking = features("without_feature", limits, "Features that must not be there.", FIELDS)
+        self.document = text("document", limits, "Only passages of this document.")
+        self.offset = integer("offset", 0, 1_000_000)
+        self.size = integer("size", 1, limits.rows)
+        self.column = text("column", limits, "Columns of the table and of the CSV file.", repeated=True)
+        filters = (self.words, self.where, self.without, self.having, self.lacking, self.document)
+        self.listing = (self.of, *filters, self.offset, self.size, self.column)
+        self.open = text("open", limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +97,6 @@ class Ask:
     rank: int = 1
     """The answer that is put beside another one."""
     against: int | None = None
-
-    KNOWN = ("q", "k", "strategy", "where", "explain", "rank", "against")
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
@@ -52,21 +115,21 @@ class Ask:
         return with_query("/api/ask", self.query(explain=True))
 
 
-def ask_of(query: QueryParams, limits: Limits, *, k: int, strategy: str, strict: bool) -> Ask:
+def ask_of(query: QueryParams, known: ApiParameters, *, k: int, strategy: str, strict: bool) -> Ask:
     """What an address asks; `k` and `strategy` are the defaults of the server."""
-    known = Parameters(query, limits, Ask.KNOWN if strict else None)
-    where = known.pairs("where")
+    given = Parameters(query, known.limits, known.ask if strict else None)
+    where = given.each(known.only)
     for key, value in where:
         if dict(where)[key] != value:
             raise conflicting("where", f"two values of {key!r} are asked for", "a passage has one: ask once for each")
     return Ask(
-        known.text("q"),
-        known.integer("k", min(k, limits.answers), 1, limits.answers),
-        cast(Strategy, known.choice("strategy", STRATEGIES, strategy)),
+        given.one(known.q, ""),
+        given.one(known.k, min(k, known.limits.answers)),
+        given.one(known.strategy, known.strategy.value(strategy)),
         where,
-        known.flag("explain"),
-        known.integer("rank", 1, 1, limits.answers),
-        known.optional_integer("against", 1, limits.answers),
+        given.one(known.explain, False),
+        given.one(known.rank, 1),
+        given.one(known.against, None),
     )
 
 
@@ -79,11 +142,10 @@ class PassageRequest:
     phrase: str = ""
     span: tuple[int, int] | None = None
     sides: tuple[Side, ...] = SIDES
-    sizes: tuple[int, ...] = (1, 2)
+    sizes: tuple[int, ...] | None = None
+    """Those of the n-grams; all if not given."""
     threshold: float = 0.0
     tab: str = "table"
-
-    KNOWN = ("token", "phrase", "span", "side", "n", "min")
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
@@ -93,7 +155,7 @@ class PassageRequest:
             ("phrase", own.phrase),
             ("span", f"{own.span[0]}-{own.span[1]}" if own.span else ""),
             ("side", own.sides[0] if len(own.sides) == 1 else ""),
-            ("n", own.sizes[0] if len(own.sizes) == 1 else ""),
+            ("n", own.sizes[0] if own.sizes else ""),
             ("min", f"{own.threshold:g}" if own.threshold else ""),
         ]
 
@@ -101,52 +163,32 @@ class PassageRequest:
         """The address of its page."""
         own = replace(self, **changes)
         pairs = [*own.query(), ("tab", "json" if own.tab == "json" else "")]
-        return with_query(passage_address("/passages/", self.id), pairs)
+        return with_query(passage_path(self.id), pairs)
 
     def twin(self) -> str:
         """The address of the same as JSON."""
-        return with_query(passage_address("/api/passages/", self.id), self.query())
+        return with_query("/api" + passage_path(self.id), self.query())
 
     def choosing(self, **choice: Any) -> str:
         """The page with another phrase chosen."""
         return self.page(**{"token": None, "phrase": "", "span": None, **choice})
 
 
-def passage_address(prefix: str, passage_id: str) -> str:
-    """A path with a passage's id in it."""
-    from urllib.parse import quote
-
-    return prefix + quote(passage_id, safe="", errors="replace")
-
-
-def passage_of(passage_id: str, query: QueryParams, limits: Limits, *, strict: bool) -> PassageRequest:
+def passage_of(passage_id: str, query: QueryParams, known: ApiParameters, *, strict: bool) -> PassageRequest:
     """What an address asks of a passage."""
-    known = Parameters(query, limits, PassageRequest.KNOWN if strict else None)
+    given = Parameters(query, known.limits, known.passage if strict else None)
     if sum(bool(query.get(name)) for name in ("token", "phrase", "span")) > 1:
         raise conflicting("phrase", "a token, a phrase and a span exclude each other", "give one of them")
-    side, n = known.choice("side", ("both", *SIDES), "both"), known.choice("n", ("both", "1", "2"), "both")
     return PassageRequest(
-        known.short("passage_id", passage_id),
-        known.optional_integer("token", 0, 999_999),
-        known.text("phrase"),
-        _span(known.text("span")),
-        SIDES if side == "both" else (cast(Side, side),),
-        (1, 2) if n == "both" else (int(n),),
-        known.number("min", 0.0, 1000),
-        "table" if strict else known.choice("tab", ("table", "json"), "table"),
+        short("passage_id", passage_id, known.limits),
+        given.one(known.token, None),
+        given.one(known.phrase, ""),
+        given.one(known.span, None),
+        given.one(known.side, SIDES),
+        given.one(known.n, None),
+        given.one(known.min, 0.0),
+        "table" if strict else given.one(known.tab, "table"),
     )
-
-
-def _span(text: str) -> tuple[int, int] | None:
-    if not text:
-        return None
-    first, dash, last = text.partition("-")
-    if not dash or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in (first, last)):
-        raise invalid("span", f"'span' is {text[:40]!r}", "give two character offsets, such as 12-17")
-    return int(first), int(last)
-
-
-_ALL: Final = Listing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +200,6 @@ class Discover:
     columns: tuple[str, ...] = ()
     open: str = ""
     """The row that is expanded."""
-
-    KNOWN = ("of", "text", "where", "without", "feature", "without_feature", "document", "offset", "size", "column")
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
@@ -198,30 +238,18 @@ class Discover:
         return with_query(path, self.query())
 
 
-def discover_of(query: QueryParams, limits: Limits, *, strict: bool) -> Discover:
+def discover_of(query: QueryParams, known: ApiParameters, *, strict: bool) -> Discover:
     """What an address lists."""
-    known = Parameters(query, limits, Discover.KNOWN if strict else None)
+    given = Parameters(query, known.limits, known.listing if strict else None)
     listing = Listing(
-        text=known.text("text"),
-        where=known.pairs("where"),
-        without=known.pairs("without"),
-        features=_features(known, "feature"),
-        without_features=_features(known, "without_feature"),
-        document_id=known.text("document"),
-        offset=known.integer("offset", 0, 0, 1_000_000),
-        size=known.integer("size", _ALL.size, 1, limits.rows),
+        text=given.one(known.words, ""),
+        where=given.each(known.where),
+        without=given.each(known.without),
+        features=given.each(known.having),
+        without_features=given.each(known.lacking),
+        document_id=given.one(known.document, ""),
+        offset=given.one(known.offset, 0),
+        size=given.one(known.size, _ALL.size),
     )
-    of = known.choice("of", ("passages", "documents"), "passages")
-    return Discover(of, listing, known.texts("column"), "" if strict else known.text("open"))
-
-
-def _features(known: Parameters, name: str) -> Pairs:
-    pairs = known.pairs(name, ":")
-    for field, _ in pairs:
-        if field not in FIELDS:
-            raise invalid(name, f"there is no field {field[:40]!r}", f"write field:name, with one of {_listed(FIELDS)}")
-    return pairs
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names)
+    of = given.one(known.of, "passages")
+    return Discover(of, listing, given.each(known.column), "" if strict else given.one(known.open, ""))

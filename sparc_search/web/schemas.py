@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 Schema = dict[str, Any]
@@ -53,23 +53,21 @@ class Schemas:
         name = kind.__name__
         if name not in self.components:
             self.components[name] = {}  # there before its fields are looked at: a record may hold its like
-            hints = get_type_hints(kind)
-            names = [field.name for field in dataclasses.fields(kind)]
-            properties = {name: self.of(hints[name]) for name in names}
-            self.components[name] = exactly(properties)
+            self.components[name] = exactly(self.properties(kind))
             if kind.__doc__:
                 self.components[name]["description"] = kind.__doc__.strip().splitlines()[0]
         return reference(name)
 
+    def properties(self, kind: type) -> dict[str, Schema]:
+        """The schema of each field of a record."""
+        hints = get_type_hints(kind)
+        return {field.name: self.of(hints[field.name]) for field in dataclasses.fields(kind)}
 
-def exactly(properties: Mapping[str, Schema]) -> Schema:
-    """An object with these fields and no others."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+
+def exactly(properties: Mapping[str, Schema], optional: Collection[str] = ()) -> Schema:
+    """An object with these fields, some of them optional, and no others."""
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
 
 
 def reference(name: str) -> Schema:

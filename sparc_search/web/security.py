@@ -1,6 +1,6 @@
 """Who may ask: only by known Host names (against DNS rebinding), only with the token where there is one, no other site.
 
-Layers are plain ASGI, outermost first: headers, hosts, sites, token.
+Layers are plain ASGI, outermost first: headers, lengths, hosts, sites, token.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import logging
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
@@ -17,8 +18,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .problems import Problem
+from .brake import Brake
+from .problems import HttpProblem
 from .replies import problem_response
+
+log = logging.getLogger("sparc_search.web")
 
 COOKIE: Final = "sparc_search_session"
 SHORTEST_TOKEN: Final = 16
@@ -62,6 +66,31 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
+class OneLength:
+    """Refuses a request that tells its length in two ways, or chunks of a version that has none, and hangs up.
+
+    A proxy in front may have believed the other one; what it took for a body would be the next request here.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
+        if "transfer-encoding" in headers and ("content-length" in headers or scope["http_version"] == "1.0"):
+            problem = HttpProblem(
+                400,
+                "two_lengths",
+                "the request tells its length in two ways",
+                "send Content-Length or Transfer-Encoding",
+                headers={"Connection": "close"},
+            )
+            await problem_response(problem, page=False)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
 class KnownHosts:
     """Refuses a request whose Host is not on the list: a stranger's name that points here is no name of ours."""
 
@@ -72,7 +101,7 @@ class KnownHosts:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] == "http" and not self._is_known(Headers(scope=scope).getlist("host")):
-            problem = Problem(421, "unknown_host", "this server does not answer to that name", "see --allow-host")
+            problem = HttpProblem(421, "unknown_host", "this server does not answer to that name", "see --allow-host")
             await problem_response(problem, page=False)(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -91,7 +120,9 @@ class OwnSite:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] == "http" and not self._is_ours(scope["method"], Headers(scope=scope)):
-            problem = Problem(403, "other_site", "another site may not use this server", "open it in a tab of its own")
+            problem = HttpProblem(
+                403, "other_site", "another site may not use this server", "open it in a tab of its own"
+            )
             await problem_response(problem, page=False)(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -108,37 +139,56 @@ class OwnSite:
 class NeedsToken:
     """Asks for the token: `Authorization: Bearer …`, or the cookie that the login page gives for it."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(self, app: ASGIApp, token: str, brake: Brake) -> None:
         self._app = app
         self._token = token
+        self._brake = brake
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] != "http" or self._may_pass(Request(scope)):
-            await self._app(scope, receive, send)
-            return
-        await self._refusal(Request(scope))(scope, receive, send)
+        refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
+        await (refusal or self._app)(scope, receive, send)
 
-    def _may_pass(self, request: Request) -> bool:
-        path = request.url.path
+    def _refusal(self, request: Request) -> Response | None:
+        path = request.scope["path"]  # as routes see it; an address put together from Host and path may differ
         if path in OPEN_PATHS or path.startswith("/static/"):
-            return True
+            return None
+        if same_token(request.cookies.get(COOKIE, ""), session_of(self._token)):  # too long to be guessed: no brake
+            return None
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and same_token(given.strip(), self._token):
-            return True
-        return same_token(request.cookies.get(COOKIE, ""), session_of(self._token))
+        if scheme.lower() == "bearer":
+            problem = wrong_token(request, self._brake, given.strip(), self._token)
+            return problem_response(problem, page=False) if problem else None
+        return RedirectResponse("/login", 303) if wants_page(request) else problem_response(_no_token(), page=False)
 
-    def _refusal(self, request: Request) -> Response:
-        if wants_page(request):
-            return RedirectResponse("/login", 303)
-        problem = Problem(
-            401,
-            "no_token",
-            "this server needs its token",
-            "send it as `Authorization: Bearer …`",
-            headers={"WWW-Authenticate": "Bearer"},
+
+def wrong_token(request: Request, brake: Brake, given: str, expected: str) -> HttpProblem | None:
+    """What is wrong with a token that was given, if anything; after many wrong ones it is not even looked at."""
+    address = request.client.host if request.client else ""
+    seconds = brake.seconds(address)
+    if seconds:
+        log.warning("too many wrong tokens from %s: no more of them are looked at for a while", address)
+        return HttpProblem(
+            429,
+            "too_many_tries",
+            "too many wrong tokens came from your address",
+            f"try again in {seconds} second{'s' * (seconds > 1)}",
+            headers={"Retry-After": str(seconds)},
         )
-        return problem_response(problem, page=False)
+    if same_token(given, expected):
+        return None
+    brake.wrong(address)
+    return _no_token()
+
+
+def _no_token() -> HttpProblem:
+    return HttpProblem(
+        401,
+        "no_token",
+        "this server needs its token",
+        "send it as `Authorization: Bearer …`",
+        headers={"WWW-Authenticate": "Bearer"},
+    )
 
 
 def same_token(given: str, expected: str) -> bool:
@@ -153,7 +203,7 @@ def session_of(token: str) -> str:
 
 def wants_page(request: Request) -> bool:
     """Whether a browser asks for a page."""
-    return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
+    return not request.scope["path"].startswith("/api/") and "text/html" in request.headers.get("accept", "")
 
 
 def is_loopback(host: str) -> bool:

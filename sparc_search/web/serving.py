@@ -6,11 +6,16 @@ import contextlib
 import signal
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from sparc_search.errors import UsageError
+
+from .connections import Door, connections, places
+from .limits import WebLimits
+from .seldom import seldom
 
 GRACE = 30
 """Seconds that running requests get when the server is told to stop."""
@@ -20,13 +25,13 @@ def bound(host: str, port: int) -> socket.socket:
     """A socket that listens at an address; port 0 takes any that is free."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        opened = socket.socket(family, socket.SOCK_STREAM)
+        opened = Door(family, socket.SOCK_STREAM)
     except OSError as error:
         raise UsageError(f"there is no address {host!r}: {error.strerror}", "give another --host") from error
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((host, port))
-        opened.listen(1024)
+        opened.listen()
     except (OSError, OverflowError) as error:
         opened.close()
         why = getattr(error, "strerror", "") or error
@@ -40,11 +45,25 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def serve(app: ASGIApp, listening: socket.socket, *, grace: int = GRACE) -> None:
+def fitted(limits: WebLimits) -> WebLimits:
+    """The limits, as far as this process can keep them; half of its connections may wait, so others get through."""
+    most = places(limits.connections)
+    return replace(limits, connections=most, waiting=min(limits.waiting, max(most // 2 - limits.running, 0)))
+
+
+def serve(app: ASGIApp, listening: socket.socket, limits: WebLimits, *, grace: int = GRACE) -> None:
     """Answer until told to stop (Ctrl-C, SIGTERM); requests that run are answered first."""
-    config = uvicorn.Config(
+    with _stopped_quietly(), seldom():
+        uvicorn.Server(configuration(app, limits, grace)).run(sockets=[listening])
+
+
+def configuration(app: ASGIApp, limits: WebLimits, grace: int = GRACE) -> uvicorn.Config:
+    """How the server is set up."""
+    return uvicorn.Config(
         app,
-        http="h11",
+        http=connections(limits.connections, limits.request_seconds),
+        loop="asyncio",  # another would accept connections past the door
+        backlog=1,  # accepted at once; the door has a queue of its own
         ws="none",
         log_config=None,
         access_log=False,  # addresses hold questions
@@ -52,8 +71,6 @@ def serve(app: ASGIApp, listening: socket.socket, *, grace: int = GRACE) -> None
         server_header=False,
         timeout_graceful_shutdown=grace,
     )
-    with _stopped_quietly():
-        uvicorn.Server(config).run(sockets=[listening])
 
 
 @contextlib.contextmanager

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all, plain
 
 from sparc_search.cli import ask_prompt
 from sparc_search.cli.answer_text import in_its_sentence
 from sparc_search.cli.main import run
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.records import Answer, Document, Passage
-from sparc_search.stores.local import open_store
 
 EIGER = "When was the Eiger climbed?"
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path, toy_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 
 
 def fill(folder: Path, encoder: Encoder, *documents: Document) -> None:
-    with open_store(folder / "index", encoder.fingerprint, writable=True) as store:
+    with open_local(folder / "index", encoder.fingerprint, writable=True) as store:
         store.add(encode_all(documents, encoder))
 
 
@@ -176,8 +176,8 @@ def test_nothing_hostile_reaches_the_terminal(folder: Path, toy_encoder: Encoder
     assert "[bold]now[/bold]" in out
 
 
-def test_it_runs_as_a_program(folder: Path, run_cli: Any) -> None:
-    done = run_cli("ask", EIGER, "--top-k", "1", cwd=folder)
+def test_it_runs_as_a_program(folder: Path, run_program: Any) -> None:
+    done = run_program("ask", EIGER, "--top-k", "1", cwd=folder)
     assert done.returncode == 0
     assert "[1858]" in done.stdout
     assert done.stderr == ""
@@ -190,7 +190,7 @@ def shown(text: str, span: str) -> str:
     start = text.index(span)
     passage = Passage("p", "d", 0, text)
     answer = Answer(span, 0.0, passage, start, start + len(span), (), ())
-    return in_its_sentence(answer, marks=True).plain
+    return "".join(part.text for part in in_its_sentence(answer, marks=True))
 
 
 def test_the_sentence_is_cut_out() -> None:

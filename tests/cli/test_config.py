@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from sparc_search.settings import SPECS
+from sparc_search.settings import all_declared
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -17,7 +17,7 @@ def test_show_as_json(run_cli: RunCli, tmp_path: Path) -> None:
     done = run_cli("--log-level", "error", "config", "show", "--json", env={"SPARC_SEARCH_STRATEGY": "dense"})
     shown = json.loads(done.stdout)
     assert (done.returncode, done.stderr) == (0, "")
-    assert list(shown) == list(SPECS)
+    assert list(shown) == list(all_declared())
     assert shown["top_k"] == {"value": 2, "source": "file sparc-search.toml"}
     assert shown["index"]["value"] == "here"
     assert shown["strategy"] == {"value": "dense", "source": "environment SPARC_SEARCH_STRATEGY"}

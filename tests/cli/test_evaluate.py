@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all
 from tiny_model import BODY, tiny_network, tiny_pieces
 
 from sparc_search.cli.main import run
-from sparc_search.interfaces import Encoder
-from sparc_search.stores.local import open_store
+from sparc_search.encoder import Encoder
+from sparc_search.servers.ports import free_port
 
 Out = pytest.CaptureFixture[str]
 
@@ -32,7 +33,7 @@ def folder(tmp_path: Path, toy_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SPARC_SEARCH_ENCODER", "toy")
     monkeypatch.setenv("SPARC_SEARCH_INDEX", "index")
-    with open_store(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
+    with open_local(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
         store.add(encode_all(DOCUMENTS, toy_encoder))
     Path("dev.json").write_text(json.dumps({"data": [{"title": "T", "paragraphs": list(map(paragraph, PARAGRAPHS))}]}))
     Path("trec.tsv").write_text("1\tf\tWhen was the Eiger climbed?\t185\\d\n2\tf\tWhen was Rome founded?\t753\n")
@@ -161,6 +162,19 @@ def test_cost_grows_and_goes_on(folder: Path, capsys: Out) -> None:
     assert run([*call, "--strategy", "sparse"]) == 2
     assert "has grown beyond" in capsys.readouterr().err
     assert run([*call[:-4], "--sizes", "9,3"]) == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["baseline", "dev.json"],
+        ["cost", "--squad", "dev.json", "--corpus", "dev.json", "--sizes", "2", "--questions", "2"],
+    ],
+)
+def test_a_server_is_the_one_that_was_named(folder: Path, capsys: Out, command: list[str]) -> None:
+    nobody = f"http://127.0.0.1:{free_port()}"
+    assert run(["evaluate", *command, "--engine", "opensearch", "--url", nobody]) == 1
+    assert nobody in capsys.readouterr().err
 
 
 def test_tables_with_one_model(folder: Path, capsys: Out) -> None:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all
 
 from sparc_search.cli.main import run
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.records import Document
-from sparc_search.stores.local import open_store, points
+from sparc_search.stores.local import points
 
 Out = pytest.CaptureFixture[str]
 
@@ -26,7 +27,7 @@ def folder(tmp_path: Path, toy_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SPARC_SEARCH_ENCODER", "toy")
     monkeypatch.setenv("SPARC_SEARCH_INDEX", "index")
-    with open_store(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
+    with open_local(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
         store.add(encode_all(DOCUMENTS, toy_encoder))
     return tmp_path
 
@@ -195,7 +196,7 @@ def everything(folder: Path) -> bytes:
 
 def test_purge_leaves_no_byte(folder: Path, toy_encoder: Encoder, capsys: Out) -> None:
     secret = Document("s3cr3t-id", "Xyzzyplugh was born 1234567 in Quuxville.", "Frobnitz", "hush.txt", {"k": "Wibble"})
-    with open_store(folder / "index", "toy-1", writable=True) as store:
+    with open_local(folder / "index", "toy-1", writable=True) as store:
         store.add(encode_all([secret], toy_encoder))
     words = [b"s3cr3t-id", b"Xyzzyplugh", b"xyzzyplugh", b"1234567", b"Frobnitz", b"hush.txt", b"Wibble"]
     assert all(word in everything(folder) for word in words)

@@ -14,7 +14,7 @@ from typing import IO, Any
 import pytest
 
 from sparc_search.cli import ingest
-from sparc_search.inspection.ingests import ingests
+from sparc_search.loaders.history import ingests
 
 RunCli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -46,8 +46,8 @@ def counts(done: subprocess.CompletedProcess[str]) -> tuple[int, ...]:
     return tuple(found[kind] for kind in ("indexed", "unchanged", "rejected", "skipped", "deleted"))
 
 
-def test_the_summary_is_the_only_thing_on_stdout(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
-    done = run_cli("ingest", corpus, "--index", tmp_path / "index")
+def test_the_summary_is_the_only_thing_on_stdout(run_program: RunCli, corpus: Path, tmp_path: Path) -> None:
+    done = run_program("ingest", corpus, "--index", tmp_path / "index")
     assert (done.returncode, done.stderr) == (0, "")
     assert counts(done) == (2, 0, 0, 0, 0)
     found = summary(done)
@@ -55,7 +55,7 @@ def test_the_summary_is_the_only_thing_on_stdout(run_cli: RunCli, corpus: Path, 
     assert found["bytes_per_word"] > 0
     assert found["rejects_file"] is None
     assert "first_passages" not in found
-    again = run_cli("ingest", corpus, "--index", tmp_path / "index")
+    again = run_program("ingest", corpus, "--index", tmp_path / "index")
     assert (again.returncode, counts(again)) == (0, (0, 2, 0, 0, 0))
 
 
@@ -168,12 +168,12 @@ def test_hostile_names_do_not_reach_the_terminal(run_cli: RunCli, corpus: Path, 
 def test_a_full_disk_is_said_and_the_index_keeps_what_it_had(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
     run_cli("ingest", corpus, "--index", index)
-    paragraphs = (f"Paragraph {number} with more words for a longer text." for number in range(2_000))
+    paragraphs = (f"Paragraph {number} with more words for a longer text." for number in range(500))
     (corpus / "new.txt").write_text("\n\n".join(paragraphs))
     script = (
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
         "from sparc_search.cli.main import run\n"
         f"sys.exit(run(['ingest', {str(corpus)!r}, '--index', {str(index)!r}]))\n"
     )

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all, plain
 
 from sparc_search.cli.main import run
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.records import Document
-from sparc_search.stores.local import open_store
 
 QUESTION = "When was the Eiger climbed?"
 
@@ -27,7 +27,7 @@ def inspect(
     monkeypatch.setenv("SPARC_SEARCH_INDEX", str(tmp_path / "index"))
     monkeypatch.setenv("SPARC_SEARCH_ENCODER", "toy")
     nasty = Document("nasty", "The [red]Kremlin[/red] \x1b[31m\u202e and 1547.", "\x1b]0;title\x07", "x.md")
-    with open_store(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
+    with open_local(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
         store.add(encode_all([*DOCUMENTS, nasty, plain("ing", "People like climbing mountains.")], toy_encoder))
 
     def call(*arguments: str, code: int = 0) -> str:

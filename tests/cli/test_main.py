@@ -26,9 +26,58 @@ def loaded_after(code: str) -> set[str]:
     return set(done.stderr.split())
 
 
-def test_help_imports_nothing_heavy() -> None:
-    code = "from sparc_search.cli.main import run\nassert run(['--help']) == 0"
-    assert loaded_after(code) == set()
+def modules_after(*arguments: str | Path) -> set[str]:
+    """Every module that a fresh interpreter has loaded after this command."""
+    code = (
+        "import sys; from sparc_search.cli.main import run; assert run(sys.argv[1:]) == 0;"
+        "sys.stderr.write(' '.join(sys.modules))"
+    )
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stderr.split())
+
+
+def foreign(modules: set[str]) -> set[str]:
+    """The libraries among them that come neither with Python nor with us."""
+    tops = {name.partition(".")[0] for name in modules}
+    return {name for name in tops - sys.stdlib_module_names - {"sparc_search"} if not name.startswith("_")}
+
+
+# Slow to import, and of no use to a question or to help.
+UNUSED = {
+    "importlib.metadata",
+    "importlib.resources",
+    "email",
+    "difflib",
+    "tomllib",
+    "asyncio",
+    "http",
+    "ssl",
+    "tempfile",
+}
+
+
+def test_help_imports_next_to_nothing() -> None:
+    modules = modules_after("--help")
+    assert foreign(modules) == {"click"}
+    assert {name for name in modules if name.startswith("sparc_search.")} == {
+        *("sparc_search.cli", "sparc_search.cli.main", "sparc_search.cli.options"),
+        *("sparc_search.errors", "sparc_search.setting", "sparc_search.settings"),
+    }
+    assert not modules & (UNUSED | {"json", "logging", "hashlib"})
+
+
+def test_a_question_imports_what_it_uses(run_cli: RunCli, tmp_path: Path) -> None:
+    """The default model and the local engine: no plugin is looked up, and nothing that writes, checks or serves."""
+    (tmp_path / "a.txt").write_text("The gold dome was built in 1923.")
+    assert run_cli("ingest", "a.txt", "--index", "index").returncode == 0
+    for more in ([], ["--json"]):
+        modules = modules_after("ask", "When was the dome built?", "--index", tmp_path / "index", *more)
+        assert foreign(modules) == {"click", "numpy", "onnxruntime", "tokenizers"}
+        rooms = {name.split(".")[1] for name in modules if name.startswith("sparc_search.")}
+        assert not rooms & {"web", "loaders", "inspection", "evaluation", "training", "servers"}
+        assert not {name for name in modules if name.startswith("sparc_search.stores.opensearch.")}
+        assert not modules & {f"sparc_search.stores.local.{name}" for name in ("writer", "merging", "verify")}
+        assert not modules & UNUSED
 
 
 def test_help_of_every_command_imports_nothing_heavy() -> None:

@@ -82,9 +82,9 @@ def test_show_where_there_is_none(run_cli: RunCli, tmp_path: Path) -> None:
     assert done.stdout == ""
 
 
-def test_show_needs_no_torch(run_cli: RunCli, folder: Path, tmp_path: Path) -> None:
+def test_show_needs_no_torch(run_program: RunCli, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('torch is not here')")
-    done = run_cli("model", "show", folder, "--json", env={"PYTHONPATH": str(tmp_path)})
+    done = run_program("model", "show", folder, "--json", env={"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 0
 
 
@@ -105,9 +105,9 @@ def test_export_knows_all_precisions() -> None:
     assert list(option.type.choices) == list(PRECISIONS)  # type: ignore[attr-defined]
 
 
-def test_export_without_torch_names_the_extra(run_cli: RunCli, folder: Path, tmp_path: Path) -> None:
+def test_export_without_torch_names_the_extra(run_program: RunCli, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('torch is not here')")
-    done = run_cli("model", "export", folder, env={"PYTHONPATH": str(tmp_path)})
+    done = run_program("model", "export", folder, env={"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 1
     assert "sparc-search[torch]" in done.stderr
 

@@ -8,9 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +43,7 @@ def data() -> Iterator[Path]:
         run("stop", "--data", folder / "cluster")
 
 
-@pytest.mark.slow
+@pytest.mark.servers
 @pytest.mark.timeout(1800)
 def test_a_node_lives_dies_comes_back_and_stops(data: Path) -> None:
     ready(OPENSEARCH)
@@ -76,6 +79,70 @@ def test_a_node_lives_dies_comes_back_and_stops(data: Path) -> None:
     assert (stopped.returncode, stopped.stderr) == (0, "stopped 1 node\n")
     assert "closed" in run("logs", "--data", data, "--lines", "5").stdout
     assert "nothing was running" in run("stop", "--data", data).stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_dead_node_of_three_comes_back_while_the_others_go_on(data: Path) -> None:
+    ready(OPENSEARCH)
+    port = free_port(3)
+    start = ("start", "--data", data, "--nodes", "3", "--port", str(port), "--heap", "256m", "--wait", "800")
+    started = run(*start)
+    assert started.returncode == 0, started.stderr
+    first, second, _ = started.stdout.split()
+    ask(f"{second}/kept?wait_for_active_shards=all", "PUT", {"settings": {"number_of_replicas": 2}})
+    ask(f"{second}/kept/_doc/1?refresh=true", "PUT", {"word": "there"})
+    before = processes(data)
+
+    os.kill(before[0], signal.SIGKILL)  # the first, which founded the cluster
+    wait_until_gone(before[0])
+    answers = []
+    with ThreadPoolExecutor(1) as pool, closing_event() as done:
+
+        def watch() -> None:
+            while not done.is_set():
+                answers.append(ask(f"{second}/kept/_doc/1")["_source"])
+                time.sleep(0.2)
+
+        watching = pool.submit(watch)
+        again = run(*start)
+        done.set()
+        watching.result()
+    assert (again.returncode, again.stdout) == (0, started.stdout), again.stderr
+    assert answers
+    assert answers == [{"word": "there"}] * len(answers)
+    after = processes(data)
+    assert after[0] != before[0]
+    assert after[1:] == before[1:]
+    assert ask(f"{first}/kept/_doc/1")["_source"] == {"word": "there"}
+    assert run("status", "--data", data).returncode == 0
+
+    os.kill(after[2], signal.SIGKILL)  # and one that cannot come back: its port is taken
+    wait_until_gone(after[2])
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of the dead one are not over yet
+        taken.bind(("127.0.0.1", port + 2))
+        taken.listen()
+        refused = run(*start)
+    assert refused.returncode == 1
+    assert f"port {port + 2} is taken" in refused.stderr
+    assert processes(data)[:2] == after[:2]
+    other = run(*start[:-4], "--heap", "512m")
+    assert f"--nodes 3 --port {port} --heap 256m" in other.stderr.replace("\n", " ")
+    assert run("stop", "--data", data).stderr == "stopped 2 nodes\n"
+
+
+def processes(data: Path) -> list[int]:
+    return [node["pid"] for node in json.loads(run("status", "--data", data, "--json").stdout)["nodes"]]
+
+
+@contextmanager
+def closing_event() -> Iterator[threading.Event]:
+    event = threading.Event()
+    try:
+        yield event
+    finally:
+        event.set()
 
 
 def wait_until_gone(pid: int) -> None:

@@ -22,12 +22,12 @@ def test_the_list_names_origin_and_purpose(run_cli: RunCli) -> None:
     ]
 
 
-def test_json_and_a_broken_plugin(run_cli: RunCli, toy_plugin: Path, tmp_path: Path) -> None:
+def test_json_and_a_broken_plugin(run_program: RunCli, toy_plugin: Path, tmp_path: Path) -> None:
     info = tmp_path / "broken-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[sparc_search.stores]\nbroken = nothing_here:store\n")
-    done = run_cli("plugins", "--json", env={"PYTHONPATH": f"{toy_plugin}:{tmp_path}"})
+    done = run_program("plugins", "--json", env={"PYTHONPATH": f"{toy_plugin}:{tmp_path}"})
     found = {(plugin["group"], plugin["name"]): plugin for plugin in json.loads(done.stdout)}
     assert done.returncode == 0
     assert found["encoders", "toy"]["problem"] == ""

@@ -47,7 +47,7 @@ from sparc_search.evaluation.questions import OpenQuestion
 from sparc_search.evaluation.retrieve_and_read import RetrieveAndRead
 from sparc_search.model.tokenizer import Pieces, WordPieces
 from sparc_search.records import CONTINUES, PUNCTUATION, Passage
-from sparc_search.training.squad_data import SquadFile, read_squad
+from sparc_search.squad import SquadFile, paragraphs_of, read_squad
 
 PIECES = tiny_pieces()
 CARD = CrossEncoderCard(BODY, 24, 12, 3, 0.0, {}, {})
@@ -134,7 +134,7 @@ def squad(folder: Path, towers: int = 12) -> SquadFile:
 def one_question(text: str, answer: str, start: int) -> list[Asked]:
     answers = [{"text": answer, "answer_start": start}]
     paragraph = {"context": text, "qas": [{"id": "1", "question": "when", "answers": answers}]}
-    return asked_in([SquadFile(Path("one.json"), 1.0, "", [{"paragraphs": [paragraph]}])])
+    return asked_in([SquadFile(Path("one.json"), "", tuple(paragraphs_of({"paragraphs": [paragraph]})))])
 
 
 def test_the_answer_is_where_the_file_says() -> None:

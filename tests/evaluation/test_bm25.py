@@ -9,6 +9,8 @@ import pytest
 from sparc_search.evaluation.bm25 import K1, B, Bm25, passages_only
 from sparc_search.records import Passage
 
+pytestmark = pytest.mark.extras  # bm25s
+
 TEXTS = ("gold dome gold", "dome river", "lake city museum tower bridge", "dome river")
 PASSAGES = [Passage(f"p{number}", "d", number, text) for number, text in enumerate(TEXTS)]
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import ReaderError
 from sparc_search.evaluation.closed import (
     VARIANTS,
     ClosedRow,
-    Paragraph,
     evaluate_closed,
     paragraph_windows,
-    read_paragraphs,
+    read_answerable,
     summarise,
 )
-from sparc_search.interfaces import Encoder
+from sparc_search.squad import SquadParagraph
 
 TEXT = "Ada built the bridge in 1874. Bob built the tower in 1917."
 
@@ -34,7 +34,7 @@ def squad_file(folder: Path, text: str = TEXT) -> Path:
 
 
 def test_the_sparse_part_tells_two_years_apart(toy_encoder: Encoder, tmp_path: Path) -> None:
-    paragraphs = read_paragraphs(squad_file(tmp_path))
+    paragraphs = read_answerable(squad_file(tmp_path))
     [rows] = list(evaluate_closed(toy_encoder, paragraphs, list(VARIANTS)))
     found = {(row.id, row.variant): row.found for row in rows}
     assert found["1", "all parts"] == "1874"
@@ -52,7 +52,7 @@ def test_means_in_percent() -> None:
 
 def test_a_long_paragraph_is_read_in_windows_that_share_nothing(toy_encoder: Encoder) -> None:
     text = " ".join(f"word{number}" for number in range(toy_encoder.window * 2 + 5))
-    passages = paragraph_windows(toy_encoder, Paragraph(text, ()))
+    passages = paragraph_windows(toy_encoder, SquadParagraph(text, ()))
     assert "".join(passage.text for passage in passages) == text
     assert all(len(toy_encoder.token_offsets(passage.text)) <= toy_encoder.window for passage in passages)
     assert [passage.start for passage in passages] == [text.index(passage.text) for passage in passages]
@@ -68,9 +68,9 @@ def test_a_sample_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
     ]
     path = tmp_path / "many.json"
     path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
-    assert read_paragraphs(path, 5, 1) == read_paragraphs(path, 5, 1) != read_paragraphs(path, 5, 2)
-    assert len(read_paragraphs(path, 5, 1)) == 5
-    assert len(read_paragraphs(path, 50)) == 20
+    assert read_answerable(path, 5, 1) == read_answerable(path, 5, 1) != read_answerable(path, 5, 2)
+    assert len(read_answerable(path, 5, 1)) == 5
+    assert len(read_answerable(path, 50)) == 20
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"data": [{"paragraphs": [{}]}]}'])
@@ -78,9 +78,9 @@ def test_another_format_is_a_clear_error(tmp_path: Path, content: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(content)
     with pytest.raises(ReaderError, match="not a SQuAD file"):
-        read_paragraphs(path)
+        read_answerable(path)
 
 
 def test_a_missing_file_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(ReaderError, match="cannot read"):
-        read_paragraphs(tmp_path / "none.json")
+        read_answerable(tmp_path / "none.json")

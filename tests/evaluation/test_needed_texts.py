@@ -32,10 +32,12 @@ def test_the_longest_that_are_sure(pattern: str, texts: set[str]) -> None:
     assert needed_texts(pattern) == texts
 
 
+EVERY_CHARACTER = "".join(map(chr, range(sys.maxunicode + 1)))
+
+
 @pytest.mark.parametrize("letter", string.ascii_letters)
 def test_whatever_matches_a_letter_folds_to_it(letter: str) -> None:
-    every_character = "".join(map(chr, range(sys.maxunicode + 1)))
-    same = re.findall(letter, every_character, re.IGNORECASE)
+    same = re.findall(letter, EVERY_CHARACTER, re.IGNORECASE)
     assert len(same) >= 2
     assert {folded(character) for character in same} == {letter.lower()}
 

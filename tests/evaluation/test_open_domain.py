@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from sparc_search.encoder import Encoder
 from sparc_search.evaluation.measuring import measured
 from sparc_search.evaluation.open_domain import CUTS, group_of, judge, summarise
 from sparc_search.evaluation.questions import OpenQuestion
 from sparc_search.evaluation.switched_off import SwitchedOff
-from sparc_search.interfaces import Encoder
 from sparc_search.records import Answer, Passage, Reply
 
 QUESTION = OpenQuestion("1", "q", ("right",))

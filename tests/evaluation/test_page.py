@@ -18,7 +18,7 @@ def test_a_command_owns_its_section(tmp_path: Path) -> None:
     write_section("b", "Second", "make b", "other", page)
     write_section("a", "First", "make a", "new \\1", page)
     text = page.read_text()
-    assert text.startswith("# Benchmarks")
+    assert text.startswith("# Raw figures")
     assert "old" not in text
     assert text.index("new \\1") < text.index("other")
     assert text.count("## First") == 1

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from engines import open_local
 from small_corpus import encode_all, plain
 from tiny_model import tiny_model
 from tiny_training import CLS_SEP_PAD, random_passages
@@ -13,7 +14,6 @@ from tiny_training import CLS_SEP_PAD, random_passages
 from sparc_search.index import Index
 from sparc_search.model.encoder_torch import encoder_of
 from sparc_search.settings import load
-from sparc_search.stores.local import open_store
 from sparc_search.training.loop import Training, TrainingSettings
 
 TEXTS = ("the gold dome in rome was built in 1882", "the bridge of paris was built by queen mary")
@@ -30,7 +30,7 @@ def test_from_training_to_answers(ngrams: tuple[int, ...], tmp_path: Path) -> No
     assert all(loss == loss for loss in losses)  # not a number is not equal to itself
     encoder = encoder_of(model, "variant")
     documents = [plain(str(number), text) for number, text in enumerate(TEXTS)]
-    with open_store(tmp_path, encoder.fingerprint, writable=True) as store:
+    with open_local(tmp_path, encoder.fingerprint, writable=True) as store:
         store.add(encode_all(documents, encoder))
     for strategy in ("sparse", "dense", "hybrid"):
         with Index.open(tmp_path, settings=load({"strategy": strategy}), encoder=encoder) as index:

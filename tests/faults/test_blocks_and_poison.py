@@ -9,9 +9,10 @@ import pytest
 from engines import Engine
 from loads import assert_each_is_there_once, load, long_documents, writing
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import EngineError
-from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.records import EncodedPassage
+from sparc_search.stored import EncodedDocument
 from sparc_search.stores.opensearch.bulk import Limits
 
 

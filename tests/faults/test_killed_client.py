@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from engines import Engine
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 
 DOCUMENTS = 1500
 POISON = 700

@@ -13,28 +13,20 @@ from typing import Any
 import pytest
 from engines import Engine
 from loads import assert_each_is_there_once, load, long_documents, meanwhile, writing
-from servers import CustomOpenSearch
+from servers import LITTLE_ROOM, CustomOpenSearch
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import DiskFull, EngineError
-from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.servers.cluster import Cluster
+from sparc_search.stored import EncodedDocument
 from sparc_search.stores.opensearch.bulk import Limits
 
 KB = 1 << 10
-SETTINGS = {
-    "indexing_pressure.memory.limit": "200kb",
-    "thread_pool.write.queue_size": 1,
-    "node.processors": 1,
-    "http.max_content_length": "300kb",
-    "cluster.info.update.interval": "10s",
-    # A node that was full counts as full for so long, and each look at the disk forbids new indices anew.
-    "cluster.routing.allocation.disk.reroute_interval": "1s",
-}
 
 
 @pytest.fixture
 def node(custom_opensearch: CustomOpenSearch) -> Cluster:
-    return custom_opensearch(SETTINGS)
+    return custom_opensearch(LITTLE_ROOM)
 
 
 @pytest.fixture

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from engines import Store
 from loads import long_documents
 from servers import SecuredOpenSearch
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import EngineError, SparcSearchError
-from sparc_search.index import open_store
-from sparc_search.interfaces import Encoder
+from sparc_search.opening import open_engine
 from sparc_search.settings import Settings
 
 NAME = f"sparc-search-{uuid4().hex[:8]}"
@@ -21,7 +21,7 @@ NAME = f"sparc-search-{uuid4().hex[:8]}"
 
 @pytest.fixture
 def settings(secured_opensearch: SecuredOpenSearch, tmp_path: Path) -> Settings:
-    return Settings(
+    return Settings().changed(
         index=tmp_path / "index",
         engine="opensearch",
         url=secured_opensearch.url,
@@ -37,33 +37,33 @@ def reader(settings: Settings, secured_opensearch: SecuredOpenSearch, toy_encode
     """Settings of a user who may only ask, after another has loaded something."""
     with opened(settings, writable=True) as store:
         store.add(long_documents(10, toy_encoder))
-    return replace(settings, user="sparc-ask", password=secured_opensearch.passwords["sparc-ask"])
+    return settings.changed(user="sparc-ask", password=secured_opensearch.passwords["sparc-ask"])
 
 
 def opened(settings: Settings, *, writable: bool) -> Any:
-    return open_store(settings, "toy-1", writable=writable)
+    return Store(open_engine(settings, "toy-1", writable=writable), settings)
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(settings: Settings) -> None:
     with pytest.raises(EngineError, match="no trusted connection") as caught:
-        opened(replace(settings, ca_file=""), writable=False)
+        opened(settings.changed(ca_file=""), writable=False)
     assert "ca_file" in caught.value.remedy
 
 
 def test_a_name_that_the_certificate_does_not_hold_is_refused(settings: Settings) -> None:
     with pytest.raises(EngineError, match="no trusted connection"):
-        opened(replace(settings, url=settings.url.replace("localhost", "127.1")), writable=False)
+        opened(settings.changed(url=settings.plugin_values["url"].replace("localhost", "127.1")), writable=False)
 
 
 def test_plain_http_is_answered_with_what_to_do(settings: Settings) -> None:
     with pytest.raises(EngineError):
-        opened(replace(settings, url=settings.url.replace("https", "http"), ca_file=""), writable=False)
+        opened(settings.changed(url=settings.plugin_values["url"].replace("https", "http"), ca_file=""), writable=False)
 
 
 @pytest.mark.parametrize("user", ["sparc-ingest", "nobody-at-all"])
 def test_a_wrong_password_is_401_and_is_not_shown(settings: Settings, user: str) -> None:
     with pytest.raises(EngineError, match="401") as caught:
-        opened(replace(settings, user=user, password="s3cret-and-wrong"), writable=False)
+        opened(settings.changed(user=user, password="s3cret-and-wrong"), writable=False)
     assert "s3cret" not in str(caught.value)
     assert "SPARC_SEARCH_PASSWORD" in caught.value.remedy
 
@@ -86,4 +86,4 @@ def test_a_reader_may_not_write(reader: Settings) -> None:
 
 def test_an_index_that_the_role_does_not_cover_is_403(settings: Settings) -> None:
     with pytest.raises(SparcSearchError, match="403"):
-        opened(replace(settings, index_name="others"), writable=True)
+        opened(settings.changed(index_name="others"), writable=True)

@@ -10,8 +10,9 @@ import pytest
 from engines import Engine
 from loads import assert_each_is_there_once, load, long_documents, meanwhile, writing
 
-from sparc_search.interfaces import EncodedDocument, Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.servers.cluster import Cluster
+from sparc_search.stored import EncodedDocument
 from sparc_search.stores import phrase_block
 from sparc_search.stores.opensearch.bodies import read_block
 

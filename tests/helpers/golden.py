@@ -11,13 +11,12 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all, words
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.settings import Settings
-from sparc_search.stores.dense import open_dense_store
-from sparc_search.stores.local import open_store
 
 ARCHIVE = Path(__file__).parent.parent / "data" / "golden-index.zip"
 QUESTIONS = ("Who climbed the Eiger in 1858?", "Which sea has no outlet?", "red north 1901")
@@ -27,7 +26,7 @@ def make(encoder: Encoder, archive: Path) -> None:
     """An index of a few documents, one of them replaced and one deleted, with the answers it gives."""
     with tempfile.TemporaryDirectory() as scratch:
         index = Path(scratch) / "index"
-        with open_store(index, encoder.fingerprint, writable=True) as store:
+        with open_local(index, encoder.fingerprint, writable=True) as store:
             store.add(encode_all([*DOCUMENTS, *words(12)], encoder))
             store.add(encode_all(words(2, seed=0)[:1], encoder))
             store.delete(["d0-003"])
@@ -41,9 +40,7 @@ def make(encoder: Encoder, archive: Path) -> None:
 
 def answers(index: Path, encoder: Encoder) -> list[list[list[object]]]:
     """Text, passage and score of the first three answers to each question."""
-    with open_store(index, encoder.fingerprint, writable=False) as store:
-        dense = open_dense_store(index, store, writable=False)
-        searching = Index(store, encoder, dense, Settings(index=index))
+    with Index.open(index, settings=Settings(), encoder=encoder) as searching:
         return [
             [[answer.text, answer.passage.id, answer.score] for answer in reply.answers]
             for reply in searching.ask_many(list(QUESTIONS), k=3)

@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from engines import Engine
+from engines import Engine, Store
 from small_corpus import encode_all
 
-from sparc_search.index import store_opener
-from sparc_search.interfaces import EncodedDocument, Encoder, Refusal
+from sparc_search.encoder import Encoder
+from sparc_search.opening import place_of
 from sparc_search.records import Document
+from sparc_search.stored import EncodedDocument, Refusal
+from sparc_search.stores.opensearch import OpenSearchEngine
 from sparc_search.stores.opensearch.bulk import Limits
 
 AT_ONCE = 40
@@ -41,8 +43,8 @@ def _like(model: EncodedDocument, id: str) -> EncodedDocument:
 def writing(engine: Engine, limits: Limits | None = None, **settings: Any) -> Iterator[Any]:
     """A store that is open for writing, with limits of its own."""
     found = engine.settings(**settings)
-    opener: Any = store_opener(found)
-    with replace(opener, limits=limits or Limits())(found.index, "toy-1", writable=True) as store:
+    kind = type("Limited", (OpenSearchEngine,), {"limits": limits or Limits()})
+    with Store(kind.open(place_of(found), "toy-1", writable=True), found) as store:
         yield store
 
 

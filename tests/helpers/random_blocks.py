@@ -57,7 +57,9 @@ def random_block(rng: Generator, tokens: int, *, vocabulary: int = 12, kept: flo
     )
 
 
-def random_question(rng: Generator, *, vocabulary: int = 12, grams: int = 6) -> EncodedQuestion:
+def random_question(
+    rng: Generator, *, vocabulary: int = 12, grams: int = 6, longest_answer: int = 20
+) -> EncodedQuestion:
     return EncodedQuestion(
         text="?",
         start_vector=rng.normal(size=DENSE).astype(np.float32),
@@ -68,6 +70,7 @@ def random_question(rng: Generator, *, vocabulary: int = 12, grams: int = 6) -> 
         lex_terms=tuple(
             LexTerm(int(i), f"t{i}", int(rng.integers(1, 4))) for i in np.flatnonzero(rng.random(vocabulary) < 0.4)
         ),
+        longest_answer=longest_answer,
     )
 
 

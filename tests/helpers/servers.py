@@ -1,13 +1,14 @@
-"""Real servers for tests: started when a test asks for one, shared by the session, stopped at its end.
+"""Real servers for tests: each is started once, shared by the session, and stopped at its end.
 
-    opensearch_url         one OpenSearch node, for the whole session
-    elasticsearch_url      one Elasticsearch 7.17 node, for the whole session
-    secured_opensearch     OpenSearch 2.19.1 with TLS and users, for the whole session
-    opensearch_cluster     three OpenSearch nodes, for a module; each can be killed and brought back
+    opensearch_url         one OpenSearch node
+    elasticsearch_url      one Elasticsearch 7.17 node
+    secured_opensearch     OpenSearch 2.19.1 with TLS and users
+    opensearch_cluster     three OpenSearch nodes; each can be killed, and whoever does so brings it back
     custom_opensearch      a function: `custom_opensearch({"http.max_content_length": "2mb"})` is a node of its own
 
-Tests share servers, so they name their indexes with something of their own. What a server needs and the machine
-lacks is a skip with a name; where everything is required (REQUIRE_ALL=1), that is a failure.
+What the chosen tests will ask for starts beside the tests that do not need it yet. Tests
+share servers, so they name their indexes with something of their own. What a server needs and the machine lacks is a
+skip with a name; where everything is required (REQUIRE_ALL=1), that is a failure.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +52,17 @@ SECURITY = {
 }
 """The settings of a secured node, the same as in docker-compose.yml."""
 
+LITTLE_ROOM = {
+    "indexing_pressure.memory.limit": "200kb",
+    "thread_pool.write.queue_size": 1,
+    "node.processors": 1,
+    "http.max_content_length": "300kb",
+    "cluster.info.update.interval": "10s",
+    # A node that was full counts as full for so long, and each look at the disk forbids new indices anew.
+    "cluster.routing.allocation.disk.reroute_interval": "1s",
+}
+"""The settings of a node that is soon overworked, and looks at its disk often."""
+
 FIXTURES = {"opensearch_url", "elasticsearch_url", "opensearch_cluster", "custom_opensearch", "secured_opensearch"}
 FIXTURES |= {"engine", "server_engine", "opensearch"}  # of tests/helpers/engines.py, which ask for these
 PATIENCE = 900.0
@@ -69,8 +82,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def needs_server(item: pytest.Item) -> bool:
-    """Whether a test asks for a server, by name or through another fixture."""
-    return bool(FIXTURES & set(getattr(item, "fixturenames", ())))
+    """Whether a test asks for a server, by name or through another fixture; a store in a folder is none."""
+    return parameters(item).get("engine") != "local" and bool(FIXTURES & set(getattr(item, "fixturenames", ())))
+
+
+def parameters(item: pytest.Item) -> Mapping[str, object]:
+    """The values that a test was made for."""
+    return item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
 
 
 def ready(product: Product) -> None:
@@ -124,41 +142,8 @@ def spawn_tied_to_us(node: Node, launch: Launch) -> subprocess.Popen[bytes]:
     return SPAWNER.submit(spawn, node, launch, through).result()
 
 
-@pytest.fixture(scope="session")
-def opensearch_url() -> Iterator[str]:
-    with running(OPENSEARCH) as cluster:
-        yield cluster.url
-
-
-@pytest.fixture(scope="session")
-def elasticsearch_url() -> Iterator[str]:
-    with running(ELASTICSEARCH) as cluster:
-        yield cluster.url
-
-
-@pytest.fixture(scope="module")
-def opensearch_cluster() -> Iterator[Cluster]:
-    with running(OPENSEARCH, nodes=3) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def custom_opensearch() -> Iterator[CustomOpenSearch]:
-    """One node for each set of settings; asked again for the same, it gives the same node."""
-    made: dict[str, Cluster] = {}
-    with ExitStack() as stack:
-
-        def start(settings: Mapping[str, object]) -> Cluster:
-            key = repr(sorted(settings.items()))
-            if key not in made:
-                made[key] = stack.enter_context(running(OPENSEARCH, settings=settings))
-            return made[key]
-
-        yield start
-
-
-@pytest.fixture(scope="session")
-def secured_opensearch() -> Iterator[SecuredOpenSearch]:
+@contextmanager
+def running_secured() -> Iterator[SecuredOpenSearch]:
     """Users: `admin`, `sparc-ingest` (may write indexes named sparc-search*), `sparc-ask` (may only read them)."""
     ready(SECURED)
     passwords = {user: secrets.token_urlsafe(16) for user in USERS}
@@ -183,6 +168,101 @@ def secured_opensearch() -> Iterator[SecuredOpenSearch]:
         secure(security, passwords)
         with cluster:
             yield SecuredOpenSearch(cluster.url, security / "ca.pem", passwords)
+
+
+KINDS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
+    "opensearch_url": lambda: running(OPENSEARCH),
+    "elasticsearch_url": lambda: running(ELASTICSEARCH),
+    "secured_opensearch": running_secured,
+    "opensearch_cluster": lambda: running(OPENSEARCH, nodes=3),
+}
+
+
+class Started:
+    """The servers of a session: those that are wanted start in their order, two at a time; tests wait for theirs."""
+
+    def __init__(self) -> None:
+        self.running = ExitStack()
+        self.starter = ThreadPoolExecutor(2, thread_name_prefix="starter")
+        self.servers: dict[str, Future[Any]] = {}
+
+    def want(self, name: str, kind: Callable[[], AbstractContextManager[Any]]) -> Future[Any]:
+        """A server that is there, or will be."""
+        if name not in self.servers:
+            self.servers[name] = self.starter.submit(lambda: self.running.enter_context(kind()))
+        return self.servers[name]
+
+    def stop(self) -> None:
+        self.starter.shutdown(cancel_futures=True)
+        self.running.close()
+
+
+started: pytest.StashKey[Started] = pytest.StashKey()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[started] = Started()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if not session.config.option.collectonly:
+        for item in session.items:
+            for name in names_of(item):
+                session.config.stash[started].want(name, KINDS[name])
+
+
+def names_of(item: pytest.Item) -> Iterator[str]:
+    """The servers of `KINDS` that a test asks for; one for many engines names its own as a parameter."""
+    asked = set(getattr(item, "fixturenames", ()))
+    if "opensearch" in asked:
+        yield "opensearch_url"
+    yield from (f"{value}_url" for value in parameters(item).values() if f"{value}_url" in KINDS)
+    yield from (name for name in KINDS if name in asked)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    config.stash[started].stop()
+
+
+@pytest.fixture(scope="session")
+def opensearch_url(pytestconfig: pytest.Config) -> str:
+    return str(server(pytestconfig, "opensearch_url").url)
+
+
+@pytest.fixture(scope="session")
+def elasticsearch_url(pytestconfig: pytest.Config) -> str:
+    return str(server(pytestconfig, "elasticsearch_url").url)
+
+
+@pytest.fixture(scope="session")
+def secured_opensearch(pytestconfig: pytest.Config) -> SecuredOpenSearch:
+    found = server(pytestconfig, "secured_opensearch")
+    assert isinstance(found, SecuredOpenSearch)
+    return found
+
+
+@pytest.fixture(scope="session")
+def opensearch_cluster(pytestconfig: pytest.Config) -> Cluster:
+    found = server(pytestconfig, "opensearch_cluster")
+    assert isinstance(found, Cluster)
+    return found
+
+
+def server(config: pytest.Config, name: str) -> Any:
+    return config.stash[started].want(name, KINDS[name]).result()
+
+
+@pytest.fixture(scope="session")
+def custom_opensearch(pytestconfig: pytest.Config) -> CustomOpenSearch:
+    """One node for each set of settings; asked again for the same, it gives the same node."""
+
+    def start(settings: Mapping[str, object]) -> Cluster:
+        key = repr(sorted(settings.items()))
+        found = pytestconfig.stash[started].want(key, lambda: running(OPENSEARCH, settings=settings)).result()
+        assert isinstance(found, Cluster)
+        return found
+
+    return start
 
 
 def secure(folder: Path, passwords: Mapping[str, str]) -> None:

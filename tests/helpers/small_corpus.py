@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sparc_search.interfaces import EncodedDocument, Encoder, Hit
+from sparc_search.encoder import Encoder
 from sparc_search.records import Document, EncodedPassage, Features, Passage
+from sparc_search.stored import EncodedDocument, Hit
 
 ALPS = """The Eiger was first climbed in 1858 by Charles Barrington.
 

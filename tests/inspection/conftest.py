@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.settings import Settings
-from sparc_search.stores.local import open_store
-
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+from sparc_search.stored import EncodedDocument
 
 Make = Callable[..., Index]
 
@@ -27,7 +24,7 @@ def make(tmp_path: Path, toy_encoder: Encoder) -> Iterator[Make]:
 
     def opener(*documents: EncodedDocument, encoder: Encoder = toy_encoder) -> Index:
         location = tmp_path / f"index-{len(opened)}"
-        with open_store(location, encoder.fingerprint, writable=True) as store:
+        with open_local(location, encoder.fingerprint, writable=True) as store:
             store.add(documents)
         opened.append(Index.open(location, settings=Settings(), encoder=encoder))
         return opened[-1]

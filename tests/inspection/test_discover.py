@@ -7,7 +7,7 @@ import pytest
 from sparc_search.errors import UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import discover_documents, discover_passages, listing_query, suggest
-from sparc_search.interfaces import Listing
+from sparc_search.stored import Listing
 
 
 def ids(index: Index, listing: Listing) -> list[str]:
@@ -95,11 +95,11 @@ def test_what_to_offer_while_someone_types(index: Index) -> None:
     assert suggest(index, "  ").features == ()
 
 
-def test_a_store_that_cannot_be_listed_says_so(index: Index) -> None:
-    store, index.store = index.store, object()  # type: ignore[assignment]
+def test_an_engine_that_cannot_be_listed_says_so(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    with index.engine.view() as view:
+        monkeypatch.delattr(type(view), "list_passages")
     with pytest.raises(UsageError, match="cannot list"):
         discover_passages(index, Listing())
-    index.store = store
 
 
 def test_a_listing_as_a_query_for_a_server() -> None:
@@ -109,8 +109,8 @@ def test_a_listing_as_a_query_for_a_server() -> None:
     assert query["from"] == 50
     assert query["size"] == 25
     bools = query["query"]["bool"]
-    assert {"term": {"tags": "lang=en"}} in bools["filter"]
-    assert {"term": {"document": "alps"}} in bools["filter"]
+    assert {"term": {"tags": {"value": "lang=en"}}} in bools["filter"]
+    assert {"term": {"document": {"value": "alps"}}} in bools["filter"]
     assert {"rank_feature": {"field": "start.climbed", "linear": {}, "boost": 1.0}} in bools["filter"]
-    assert bools["must_not"] == [{"term": {"tags": "kind=water"}}]
+    assert bools["must_not"] == [{"term": {"tags": {"value": "kind=water"}}}]
     assert listing_query(Listing())["query"] == {"match_all": {}}

@@ -5,10 +5,10 @@ import json
 import pytest
 from small_corpus import encode_all, plain
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import feature_view, to_json
-from sparc_search.interfaces import Encoder, Hit, Statistics
 
 
 def test_an_ngram_across_the_index(index: Index) -> None:
@@ -57,25 +57,13 @@ def test_strange_names_are_just_unknown(index: Index, name: str) -> None:
     assert not feature_view(index, name).known
 
 
-def test_a_store_without_statistics_is_measured(index: Index) -> None:
+def test_an_engine_without_statistics_is_measured(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     """The values of a clause with weight 1 are enough."""
     own = feature_view(index, "climbed").fields[0].statistics
-    store = index.store
-
-    class Bare:
-        def sparse_search(self, query: object, k: int, where: object) -> list[Hit]:
-            return store.sparse_search(query, k, where)  # type: ignore[arg-type]
-
-        def statistics(self, names: object) -> Statistics:
-            return store.statistics(names)  # type: ignore[arg-type]
-
-        def fetch(self, ids: object) -> object:
-            return store.fetch(ids)  # type: ignore[arg-type]
-
-    index.store = Bare()  # type: ignore[assignment]
-    view = feature_view(index, "climbed")
-    assert view.fields[0].statistics == own
-    index.store = store
+    with index.engine.view() as view:
+        for name in ("feature_statistics", "features_like"):
+            monkeypatch.delattr(type(view), name)
+    assert feature_view(index, "climbed").fields[0].statistics == own
 
 
 def test_its_json_twin(index: Index) -> None:

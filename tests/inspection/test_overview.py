@@ -1,20 +1,19 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all, plain
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
 from sparc_search.inspection import index_view, to_csv, to_json
 from sparc_search.inspection.histogram import histogram
-from sparc_search.inspection.ingests import ingests, note_ingest, rejects
-from sparc_search.interfaces import Encoder, FeatureCount
 from sparc_search.settings import Settings
-from sparc_search.stores.local import open_store
+from sparc_search.stored import FeatureCount
 
 
 def test_an_index_as_a_whole(index: Index, toy_encoder: Encoder) -> None:
@@ -36,7 +35,7 @@ def test_an_index_as_a_whole(index: Index, toy_encoder: Encoder) -> None:
 
 
 def test_an_empty_index(tmp_path: Path, toy_encoder: Encoder) -> None:
-    open_store(tmp_path / "empty", toy_encoder.fingerprint, writable=True).close()
+    open_local(tmp_path / "empty", toy_encoder.fingerprint, writable=True).close()
     with Index.open(tmp_path / "empty", settings=Settings(), encoder=toy_encoder) as index:
         view = index_view(index)
     assert (view.passages, view.sample.passages, view.sample.kept) == (0, 0, {"start": 0.0, "end": 0.0})
@@ -45,25 +44,10 @@ def test_an_empty_index(tmp_path: Path, toy_encoder: Encoder) -> None:
 
 def test_a_sample_is_spread_evenly(make, toy_encoder: Encoder) -> None:  # type: ignore[no-untyped-def]
     index = make(*encode_all([plain(f"d{number:02}", f"word{number}") for number in range(50)], toy_encoder))
-    assert index.store.sample(5) == [f"d{number:02}/0" for number in (0, 10, 20, 30, 40)]
-    assert len(index.store.sample(500)) == 50
+    with index.engine.view() as view:
+        assert view.sample(5) == [f"d{number:02}/0" for number in (0, 10, 20, 30, 40)]
+        assert len(view.sample(500)) == 50
     assert index_view(index, sample=10).sample.passages == 10
-
-
-def test_ingests_and_rejects_are_remembered(tmp_path: Path) -> None:
-    location = tmp_path / "index"
-    for day in (1, 2):
-        note_ingest(location, {"indexed": day}, ["a", "b"], datetime(2026, 1, day, tzinfo=UTC))
-    with (tmp_path / "index.ingests.jsonl").open("a") as file:
-        file.write('{"cut off by a cra')
-    assert ingests(location) == [
-        {"when": "2026-01-02T00:00:00+00:00", "paths": ["a", "b"], "indexed": 2},
-        {"when": "2026-01-01T00:00:00+00:00", "paths": ["a", "b"], "indexed": 1},
-    ]
-    assert rejects(location) == []
-    (tmp_path / "index.rejects.jsonl").write_text('{"id": "x", "reason": "empty"}\n[]\n')
-    assert rejects(location) == [{"id": "x", "reason": "empty"}]
-    note_ingest(tmp_path / "no" / "folder", {}, [])  # nobody can write there: nothing happens
 
 
 def test_histograms() -> None:

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from small_corpus import encode_all, plain
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import NotThere, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import NgramRow, PassageView, passage_view, to_json
-from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.ngrams import round_up_9bits
 from sparc_search.records import TITLE, EncodedPassage, Phrases, SparseColumns
+from sparc_search.stored import EncodedDocument
 
 EIGER = "alps/0"  # The Eiger was first climbed in 1858 by Charles Barrington.
 
@@ -63,7 +64,8 @@ def test_all_ways_to_name_a_phrase_lead_to_it(index: Index) -> None:
 
 
 def test_the_table_of_a_passage_holds_its_features(index: Index, toy_encoder: Encoder) -> None:
-    stored = index.store.fetch([EIGER])[0]
+    with index.engine.view() as view:
+        stored = view.fetch([EIGER]).passages[0]
     features = toy_encoder.encode_passages([stored.passage])[0].features
     rows = passage_view(index, EIGER).ngrams
     for side in ("start", "end"):
@@ -203,10 +205,11 @@ def test_what_is_not_there(index: Index) -> None:
 
 
 def test_an_encoder_that_cannot_be_looked_into_says_so(index: Index) -> None:
-    class Closed:
+    class Closed(Encoder):
         fingerprint = "toy-1"
+        token_offsets = encode_passages = encode_questions = Encoder.prepare  # type: ignore[assignment]
 
-    index.encoder = Closed()  # type: ignore[assignment]
+    index.encoder = Closed()
     with pytest.raises(UsageError, match="cannot be looked into"):
         passage_view(index, EIGER)
 

@@ -87,9 +87,10 @@ def test_the_same_as_a_query_for_a_server(index: Index) -> None:
     clauses = [clause["rank_feature"] for clause in query["query"]["bool"]["should"]]
     assert {"field": "start.eiger", "linear": {}, "boost": 1.0} in clauses
     assert query["size"] == 7
-    assert query["query"]["bool"]["filter"] == [{"term": {"tags": "lang=en"}}]
-    scores = {hit.passage_id: hit.score for hit in index.store.sparse_search(as_features(clauses), 10, {"lang": "en"})}
-    assert scores  # the clauses are what sparse search asks for
+    assert query["query"]["bool"]["filter"] == [{"term": {"tags": {"value": "lang=en"}}}]
+    with index.engine.view() as view:
+        (found,) = view.sparse_search([as_features(clauses)], 10, {"lang": "en"})
+    assert found.hits  # the clauses are what sparse search asks for
 
 
 def as_features(clauses: list[dict[str, object]]) -> dict[str, dict[str, float]]:

@@ -1,16 +1,18 @@
-"""What the loader tests share: reading bytes with a reader, a store in a dict, and running a whole ingest."""
+"""What the loader tests share: reading bytes with a reader, an engine in a dict, and running a whole ingest."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 
 from sparc_search import plugins
+from sparc_search.encoder import Encoder
+from sparc_search.engine import Admin, Engine, Place, View, Where, Writer
 from sparc_search.errors import RejectedDocument
-from sparc_search.interfaces import EncodedDocument, Encoder, Hit, Statistics, Store, StoredPassage
 from sparc_search.loaders.formats import Formats
 from sparc_search.loaders.limits import ChildLimits
 from sparc_search.loaders.outcomes import Outcome, Progress, Summary
@@ -21,47 +23,87 @@ from sparc_search.loaders.reading import Read, Reading
 from sparc_search.loaders.resuming import Item, items_of
 from sparc_search.loaders.walk import Passed, roots, walk
 from sparc_search.records import Document, Features
+from sparc_search.stored import EncodedDocument, Fetched, Hits, Refusal, Statistics
 
 
-class DictStore:
-    """Documents in a dict. `batches` keeps what each `add` brought, `looked_up` what was asked for."""
+class DictStore(Engine):
+    """Documents in a dict. `batches` keeps what each `add` brought."""
 
     def __init__(self) -> None:
         self.documents: dict[str, EncodedDocument] = {}
         self.batches: list[list[str]] = []
         self.deleted: list[str] = []
 
-    def add(self, documents: Sequence[EncodedDocument]) -> None:
+    @classmethod
+    def open(cls, place: Place, encoder: str = "", *, writable: bool = False) -> DictStore:
+        return cls()
+
+    def view(self) -> AbstractContextManager[View]:
+        return nullcontext(DictView(self))
+
+    def writer(self) -> Writer:
+        return DictWriter(self)
+
+    def admin(self) -> Admin:
+        return DictAdmin(self)
+
+    def add(self, documents: Sequence[EncodedDocument]) -> list[Refusal]:
         self.batches.append([document.document.id for document in documents])
         self.documents.update({document.document.id: document for document in documents})
-
-    def delete(self, document_ids: Iterable[str]) -> int:
-        ids = [document_id for document_id in document_ids if self.documents.pop(document_id, None)]
-        self.deleted += ids
-        return len(ids)
-
-    def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
-        return {name: self.documents[name].content_hash for name in document_ids if name in self.documents}
-
-    def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
-        for name, document in self.documents.items():
-            if document.document.source.startswith(source_prefix):
-                yield name, document.document.source
+        return []
 
     def size_in_bytes(self) -> int:
         return sum(10 * len(document.document.text) for document in self.documents.values())
 
-    def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> list[Hit]:
-        return []
 
-    def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
-        return []
+class PlainView(View):
+    """What must be there; nothing is found."""
+
+    def __init__(self, store: DictStore) -> None:
+        self._store = store
+
+    def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
+        known = self._store.documents
+        return {name: known[name].content_hash for name in document_ids if name in known}
+
+    def sparse_search(self, queries: Sequence[Features], k: int, where: Where) -> list[Hits]:
+        return [Hits() for _ in queries]
+
+    def fetch(self, passage_ids: Sequence[str]) -> Fetched:
+        return Fetched()
 
     def statistics(self, lex_names: Sequence[str]) -> Statistics:
         return Statistics(0, 0, {})
 
-    def close(self) -> None:
-        pass
+
+class DictView(PlainView):
+    """That, and where documents came from."""
+
+    def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
+        for name, document in self._store.documents.items():
+            if document.document.source.startswith(source_prefix):
+                yield name, document.document.source
+
+
+class DictWriter(Writer):
+    def __init__(self, store: DictStore) -> None:
+        self._store = store
+
+    def add(self, documents: Sequence[EncodedDocument]) -> list[Refusal]:
+        return self._store.add(documents)
+
+    def delete(self, document_ids: Iterable[str]) -> int:
+        ids = [document_id for document_id in document_ids if self._store.documents.pop(document_id, None)]
+        self._store.deleted += ids
+        return len(ids)
+
+
+class DictAdmin(Admin):
+    def __init__(self, store: DictStore) -> None:
+        self._store = store
+
+    def size_in_bytes(self) -> int:
+        return self._store.size_in_bytes()
 
 
 @pytest.fixture
@@ -129,13 +171,13 @@ def read_files() -> ReadFiles:
 
 @pytest.fixture
 def run(toy_encoder: Encoder) -> Run:
-    """`run(store, folder, sync=True)`: a whole ingest; its outcomes and its summary."""
+    """`run(engine, folder, sync=True)`: a whole ingest; its outcomes and its summary."""
 
     def whole(
-        store: Store | None, *paths: Path | str, encoder: Encoder = toy_encoder, **settings: object
+        engine: Engine | None, *paths: Path | str, encoder: Encoder = toy_encoder, **settings: object
     ) -> tuple[list[Outcome], Summary]:
         plan = Plan(roots([str(path) for path in paths]), **settings)  # type: ignore[arg-type]
-        *before, summary = ingest(plan, encoder, store)
+        *before, summary = ingest(plan, encoder, engine)
         assert isinstance(summary, Summary)
         assert all(isinstance(event, Outcome | Progress) for event in before)
         return [event for event in before if isinstance(event, Outcome)], summary

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.loaders.encoding import Encoding, Job, Stopped
 from sparc_search.loaders.walk import Root
 from sparc_search.records import Document, EncodedPassage, EncodedQuestion, Passage
@@ -12,7 +12,7 @@ from sparc_search.records import Document, EncodedPassage, EncodedQuestion, Pass
 ROOT = Root("folder", "/corpus")
 
 
-class Wrapped:
+class Wrapped(Encoder):
     """A real encoder that can be made to fail, and remembers what it was given."""
 
     def __init__(self, encoder: Encoder, poison: str = "\0") -> None:
@@ -51,7 +51,27 @@ def test_passages_come_back_to_their_documents_in_order(toy_encoder: Encoder) ->
     assert [len(p.block.token_ids) for p in a.encoded.passages] == [10, 60, 20]
     assert [len(p.block.token_ids) for p in b.encoded.passages] == [30, 8]
     assert (b.encoded.document.id, b.encoded.content_hash) == ("b", "hash of b")
-    assert encoder.batches == [[60], [30, 20], [10, 8]]
+    assert encoder.batches == [[10, 60, 20, 30, 8]]  # together, so that the encoder can make its own batches of them
+
+
+def test_an_encoder_is_told_how_large_its_batches_may_be(toy_encoder: Encoder) -> None:
+    class Resizable(Wrapped):
+        def in_batches_of(self, tokens: int) -> Wrapped:
+            sizes.append(tokens)
+            return self
+
+    sizes: list[int] = []
+    Encoding(Resizable(toy_encoder), 100_000, lambda: False, dry_run=False)
+    assert sizes == [100_000]
+
+
+def test_a_long_document_reaches_the_encoder_in_pieces(toy_encoder: Encoder) -> None:
+    encoder = Wrapped(toy_encoder)
+    encoding = Encoding(encoder, 16, lambda: False, dry_run=False)
+    (done,) = encoding.encode([encoding.cut(job("a", paragraphs(*[60] * 5)))])
+    assert encoder.batches == [[60, 60], [60, 60], [60]]
+    assert done.encoded
+    assert [passage.passage.number for passage in done.encoded.passages] == list(range(5))
 
 
 def test_a_document_the_encoder_fails_on_costs_no_other(toy_encoder: Encoder) -> None:

@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Callable
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from sparc_search.loaders.builder import ARROW
+from sparc_search.loaders.markdown import reader
 from sparc_search.records import Document
 
 One, Reject = Callable[..., Document], Callable[..., str]
@@ -84,6 +90,22 @@ def test_not_utf_8_is_rejected(reject: Reject) -> None:
 
 def test_absurd_nesting_is_survived(one: One) -> None:
     assert one("markdown", b"> " * 40 + b"deep").text == "deep"
-    assert one("markdown", b"> " * 5_000 + b"too deep").text == ""
+    assert one("markdown", b"> " * 5_000 + b"so deep").text == "so deep"
+    assert one("markdown", b"- " * 5_000 + b"so deep").text == "so deep"
     assert one("markdown", b"[" * 1_000 + b"deep").text.endswith("deep")
     assert one("markdown", b"*a **b " * 500).text
+
+
+def test_no_level_of_a_list_is_lost_nor_what_follows_it(one: One) -> None:
+    levels = "".join(f"{'  ' * level}- word{level}\n" for level in range(300))
+    document = one("markdown", f"# Top\n\n{levels}- again\n\n## After\n\nThe end.\n".encode())
+    assert document.text.split() == ["Top", *(f"word{level}" for level in range(300)), "again", "After", "The", "end."]
+    assert [section.heading for section in document.sections] == ["", "After"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 130), st.sampled_from(["> ", "- ", "1. ", "  "])), max_size=30))
+def test_every_word_stays_however_it_is_nested(shape: list[tuple[int, str]]) -> None:
+    lines = [marker * depth + f"word{number}" for number, (depth, marker) in enumerate(shape)]
+    (document,) = reader.read(io.BytesIO("\n".join(lines).encode()), "x.md", {})
+    assert sorted(re.findall(r"word\d+", document.text)) == sorted(f"word{n}" for n in range(len(shape)))

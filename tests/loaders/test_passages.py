@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.loaders.builder import ARROW
 from sparc_search.loaders.passages import cut, cut_and_count, passage_id
 from sparc_search.records import Document, EncodedPassage, EncodedQuestion, Passage, Section

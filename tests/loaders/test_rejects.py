@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import ReaderError
-from sparc_search.interfaces import Encoder
 from sparc_search.loaders.outcomes import Outcome, Summary
 from sparc_search.loaders.pipeline import ingest
 from sparc_search.loaders.plan import Plan

@@ -17,9 +17,10 @@ from sparc_search.records import Document
 READER = '''
 import os, signal, socket, sys, time
 from sparc_search.errors import RejectedDocument
+from sparc_search import reader as contract
 from sparc_search.records import Document
 
-class Reader:
+class Reader(contract.Reader):
     """Does what it is told."""
     suffixes = (".told",)
     sandboxed = True

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import RejectedDocument
-from sparc_search.interfaces import Encoder
 from sparc_search.loaders.passages import cut
 from sparc_search.loaders.resuming import Item
 from sparc_search.records import Document

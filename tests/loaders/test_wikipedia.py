@@ -4,11 +4,15 @@ import bz2
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from sparc_search.errors import RejectedDocument
 from sparc_search.loaders.builder import ARROW
 from sparc_search.loaders.resuming import Item
 from sparc_search.loaders.walk import Passed
 from sparc_search.records import Document
+
+pytestmark = pytest.mark.extras  # mwparserfromhell
 
 Items, One, Reject = Callable[..., list[Item]], Callable[..., Document], Callable[..., str]
 ReadFiles = Callable[..., list[Document | Passed]]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator
 from numpy.typing import NDArray
-from tiny_model import LOWEST, random_ids, tiny_config, tiny_pieces
+from tiny_pieces import LOWEST, random_ids, tiny_config, tiny_pieces
 
 from sparc_search.model.after_network import (
     AfterNetwork,

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tiny_model import WORDS, without_padding
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.model.encoder_torch import SparcModel, TorchNetwork
 from sparc_search.model.encoding import BatchTokens, Network, NetworkEncoder, Outputs, batches_by_length
 from sparc_search.records import SIDES, TITLE, Passage
+from sparc_search.search.ranking import ranked
 from sparc_search.search.scorer import score_spans
+from sparc_search.stores.phrase_block import encode
+from sparc_search.stores.stored_blocks import CompiledBlocks
 
 texts = st.lists(st.sampled_from([*WORDS, "climbing", "xyz", ".", "北", "😀"]), max_size=40).map(" ".join)
 
@@ -181,6 +184,18 @@ def test_no_phrase_scores_above_the_features(text: str, question: str, torch_enc
             assert parts["sparse start" if side == "start" else "sparse end"] <= bound * (1 + 1e-9)
 
 
+def test_no_answer_is_longer_than_those_the_model_was_trained_for(torch_encoder: NetworkEncoder) -> None:
+    longest = torch_encoder.config.longest_answer
+    [encoded] = torch_encoder.encode_passages(
+        [Passage("p", "d", 0, "the river dome gold lake city built tower bridge")]
+    )
+    spans = score_spans(torch_encoder.encode_questions(["what was built"])[0], [], [encoded.block])
+    assert max((spans.end - spans.start + 1).tolist()) == longest
+    stored = CompiledBlocks([encode(encoded.block)])
+    shown = list(ranked(torch_encoder.encode_questions(["what was built"])[0], [], stored, 100))
+    assert max(span.end - span.start + 1 for span in shown) <= longest
+
+
 def test_one_answer_of_the_whole_road_shows_its_characters(torch_encoder: NetworkEncoder) -> None:
     text = "Café in Paris — 北京大学 😀 was built."
     [encoded] = torch_encoder.encode_passages([Passage("p", "d", 0, text)])
@@ -189,6 +204,31 @@ def test_one_answer_of_the_whole_road_shows_its_characters(torch_encoder: Networ
     offsets = encoded.block.offsets
     shown = {text[offsets[i, 0] : offsets[j, 1]] for i, j in zip(spans.start, spans.end, strict=True)}
     assert {"Café", "Café in Paris", "北京大学", "京大", "😀", "Paris — 北", "built."} <= shown
+
+
+class Widths:
+    """A network that remembers how many texts it was given at once."""
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.texts = network, list[int]()
+
+    def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Outputs:
+        self.texts.append(len(ids))
+        return self.network(ids, mask)
+
+
+def test_batches_are_as_large_as_is_asked_for(torch_encoder: NetworkEncoder) -> None:
+    network = Widths(torch_encoder._passage_network)
+    encoder = NetworkEncoder(torch_encoder.config, torch_encoder.pieces, network, network, "x")
+    many = passages_of(["the dome " * 10] * 400)  # 22 word pieces each, with the special ones
+    encoder.encode_passages(many)
+    encoder.in_batches_of(22 * 300).encode_passages(many)
+    encoder.in_batches_of(1).encode_passages(many[:3])
+    assert network.texts == [186, 186, 28, 300, 100, 1, 1, 1]
+    singly = NetworkEncoder(torch_encoder.config, torch_encoder.pieces, network, network, "x", BatchTokens(1, 1))
+    network.texts.clear()
+    singly.in_batches_of(100_000).encode_passages(many[:3])  # int8 has one scale for a batch, so it stays at one text
+    assert network.texts == [1, 1, 1]
 
 
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 300))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_model import tiny_pieces, tiny_tokenizer
+from tiny_pieces import tiny_pieces, tiny_tokenizer
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 

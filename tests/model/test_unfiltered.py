@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparc_search.interfaces import Inspectable
 from sparc_search.model.after_network import may_be
 from sparc_search.model.encoding import NetworkEncoder
 from sparc_search.records import SIDES, Passage
+
+pytestmark = pytest.mark.extras  # the tiny model is made with torch
 
 PASSAGE = Passage("d/0", "d", 0, "The golden dome of the museum was painted in 1882, climbing the tower.", title="Rome")
 
@@ -38,7 +39,6 @@ def test_every_token_at_which_a_phrase_may_start_or_end_is_kept(
 
 
 def test_word_pieces_are_those_it_reads(torch_encoder: NetworkEncoder) -> None:
-    assert isinstance(torch_encoder, Inspectable)
     pieces = torch_encoder.word_pieces("Climbing the dome")
     assert pieces == ["climb", "##ing", "the", "dome"]
     ids = torch_encoder.encode_passages([Passage("d/0", "d", 0, "Climbing the dome")])[0].block.token_ids

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_blocks import random_question
 
-from sparc_search.interfaces import Statistics
 from sparc_search.records import LexTerm
 from sparc_search.search.lexical import MOST_COUNTED, idf, lex_weights
 from sparc_search.search.sparse_first import sparse_query
+from sparc_search.stored import Statistics
 
 
 @given(st.integers(0, 10**7), st.integers(0, 10**7))

@@ -73,9 +73,9 @@ def drawn_lex(question: EncodedQuestion, rng: np.random.Generator) -> Lex:
 @settings(max_examples=40)
 @given(st.lists(blocks(max_tokens=24), max_size=3), generators(), st.integers(1, 20))
 def test_equals_the_definition(many: list[PhraseBlock], rng: np.random.Generator, longest: int) -> None:
-    question = random_question(rng)
+    question = random_question(rng, longest_answer=longest)
     lex = drawn_lex(question, rng)
-    spans = score_spans(question, lex, many, max_tokens=longest)
+    spans = score_spans(question, lex, many)
     found = {
         (int(b), int(i), int(j)): float(s)
         for b, i, j, s in zip(spans.block, spans.start, spans.end, spans.score, strict=True)

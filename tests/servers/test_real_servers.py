@@ -6,7 +6,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from servers import CustomOpenSearch, SecuredOpenSearch
+from servers import LITTLE_ROOM, CustomOpenSearch, SecuredOpenSearch
 
 from sparc_search.servers.cluster import Cluster
 from sparc_search.servers.http import get_json
@@ -28,12 +28,12 @@ def test_elasticsearch_answers(elasticsearch_url: str) -> None:
 
 
 def test_settings_reach_the_node(custom_opensearch: CustomOpenSearch) -> None:
-    node = custom_opensearch({"http.max_content_length": "2mb"})
+    node = custom_opensearch(LITTLE_ROOM)
     answer = get_json(f"{node.url}/_nodes/http")
     assert answer is not None
     (seen,) = answer["nodes"].values()
-    assert seen["http"]["max_content_length_in_bytes"] == 2 << 20
-    assert custom_opensearch({"http.max_content_length": "2mb"}) is node
+    assert seen["http"]["max_content_length_in_bytes"] == 300 << 10
+    assert custom_opensearch(LITTLE_ROOM) is node
 
 
 def test_a_node_of_three_can_be_killed_and_comes_back(opensearch_cluster: Cluster) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sparc_search.errors import IndexDamaged
-from sparc_search.interfaces import DenseStore, DenseStoreOpener, VectorChange
+from sparc_search.stored import VectorChange
 from sparc_search.stores import vector_index
-from sparc_search.stores.dense import FaissStore, open_dense_store
+from sparc_search.stores.dense import FaissStore
 from sparc_search.stores.vector_index import VectorIndex, quantised, write_faiss
 
 
@@ -118,23 +117,7 @@ def test_a_vector_of_nothing() -> None:
     assert scales.tolist() == [0.0]
 
 
-# --- beside another store --------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Source:
-    """A store that only tells what it gained."""
-
-    identity: str = "one"
-    changes: list[VectorChange] = field(default_factory=list)
-    asked_since: list[int] = field(default_factory=list)
-
-    def gain(self, ids: list[str], vectors: NDArray[np.float32]) -> None:
-        self.changes.append(VectorChange(len(self.changes) + 1, tuple(ids), vectors))
-
-    def vector_changes(self, since: int) -> Iterator[VectorChange]:
-        self.asked_since.append(since)
-        yield from (change for change in self.changes if change.generation > since)
+# --- beside an engine ------------------------------------------------------------------------------------------------
 
 
 def names(count: int) -> list[str]:
@@ -145,28 +128,31 @@ def found_ids(store: FaissStore, query: NDArray[np.float32], k: int, allowed: li
     return [hit.passage_id for hit in store.search(query[None], k, allowed)[0]]
 
 
-def test_it_is_what_the_plugin_point_asks_for(tmp_path: Path) -> None:
-    opener: DenseStoreOpener = open_dense_store
-    assert isinstance(opener(tmp_path, Source(), writable=True), DenseStore)
+def came(ids: Sequence[str], vectors: NDArray[np.float32], generation: int = 1) -> VectorChange:
+    return VectorChange(generation, tuple(ids), vectors)
 
 
-def test_it_catches_up_and_then_only_with_what_is_new(tmp_path: Path) -> None:
-    source, vectors = Source(), unit_vectors(60)
-    source.gain(names(50), vectors[:50])
-    open_dense_store(tmp_path, source, writable=True).close()
-    source.gain(names(60)[50:], vectors[50:])
-    store = open_dense_store(tmp_path, source, writable=False)
-    assert source.asked_since == [0, 1]
-    assert len(store) == 60
+def opened(folder: Path, identity: str = "one") -> FaissStore:
+    return FaissStore.open(folder, identity, writable=True)
+
+
+def test_it_opens_as_it_was_saved_and_takes_over_what_is_new(tmp_path: Path) -> None:
+    vectors, store = unit_vectors(60), opened(tmp_path)
+    store.apply(came(names(50), vectors[:50]))
+    store.save()
+    store = opened(tmp_path)
+    assert (store.generation, len(store)) == (1, 50)
+    store.apply(came(names(60)[50:], vectors[50:], 2))
+    assert (store.generation, len(store)) == (2, 60)
     order = np.argsort(-(vectors @ vectors[3]), kind="stable")
     assert found_ids(store, vectors[3], 5) == [names(60)[n] for n in order[:5]]
 
 
 @pytest.mark.parametrize("how", ["cut", "flip manifest", "remove", "another identity"])
-def test_what_does_not_check_out_is_made_again(tmp_path: Path, how: str) -> None:
-    source, vectors = Source(), unit_vectors(30)
-    source.gain(names(30), vectors)
-    open_dense_store(tmp_path, source, writable=True).close()
+def test_what_does_not_check_out_is_not_opened(tmp_path: Path, how: str) -> None:
+    store = opened(tmp_path)
+    store.apply(came(names(30), unit_vectors(30)))
+    store.write()
     path = next(tmp_path.glob("v*/vectors.npy"))
     if how == "cut":
         path.write_bytes(path.read_bytes()[:-1])
@@ -174,32 +160,39 @@ def test_what_does_not_check_out_is_made_again(tmp_path: Path, how: str) -> None
         path.unlink()
     elif how == "flip manifest":
         (tmp_path / "manifest.json").write_text("{")
-    else:
-        source.identity = "two"
-    store = open_dense_store(tmp_path, source, writable=True)
-    assert source.asked_since == [0, 0]
-    assert found_ids(store, vectors[3], 1) == [names(30)[3]]
+    again = opened(tmp_path, "two" if how == "another identity" else "one")
+    assert (again.generation, len(again)) == (0, 0)
+
+
+def test_it_tells_which_vectors_are_missing_or_others(tmp_path: Path) -> None:
+    vectors, store = unit_vectors(4), opened(tmp_path)
+    store.apply(came(["a", "b", "c"], vectors[:3]))
+    store.write()
+    store.apply(VectorChange(2, ("c",), vectors[3:], removed=("b",)))
+    assert store.differing(came(["a", "b", "c", "d"], vectors)) == ["b", "c", "d"]
+    store.clear()
+    assert len(store) == 0
 
 
 def test_a_vector_is_replaced(tmp_path: Path) -> None:
     vectors = unit_vectors(3)
     store = FaissStore(tmp_path)
-    store.add(["a", "b"], vectors[:2])
+    store.apply(came(["a", "b"], vectors[:2]))
     for _ in range(2):
-        store.add(["a"], vectors[2:])
+        store.apply(came(["a"], vectors[2:]))
         assert len(store) == 2
         (hits,) = store.search(vectors[2:], 5, None)
         assert hits[0].passage_id == "a"
         assert hits[0].score == pytest.approx(1, abs=0.02)
-        store.save()
+        store.write()
 
 
 def test_ties_go_by_id_and_filters_by_name(tmp_path: Path) -> None:
     same = np.repeat(unit_vectors(1), 4, axis=0)
     store = FaissStore(tmp_path)
-    store.add(["d", "b"], same[:2])
-    store.save()
-    store.add(["c", "a"], same[2:])
+    store.apply(came(["d", "b"], same[:2]))
+    store.write()
+    store.apply(came(["c", "a"], same[2:]))
     assert found_ids(store, same[0], 3) == ["a", "b", "c"]
     assert found_ids(store, same[0], 3, ["d", "c", "nowhere"]) == ["c", "d"]
     assert found_ids(store, same[0], 3, []) == []
@@ -219,11 +212,11 @@ def test_any_order_of_adding_and_saving(
     store = FaissStore(place)
     for number, (ids, save) in enumerate(steps):
         vectors = unit_vectors(len(ids), seed=number)
-        store.add([str(id) for id in ids], vectors)
+        store.apply(came([str(id) for id in ids], vectors))
         model.update(zip(map(str, ids), vectors, strict=True))
         if save:
             store.generation += 1
-            store.save()
+            store.write()
             store = FaissStore(place)
     (query,) = unit_vectors(1, seed=99)
     hits = {hit.passage_id: hit.score for hit in store.search(query[None], 100, None)[0]}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import golden
 import pytest
+from engines import open_local
 
-from sparc_search.interfaces import Encoder
-from sparc_search.stores.local import open_store
+from sparc_search.encoder import Encoder
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_it_answers_as_it_did(index: Path, toy_encoder: Encoder) -> None:
 
 def test_it_is_whole_and_can_be_written_to(index: Path, toy_encoder: Encoder) -> None:
     (index / "answers.json").unlink()
-    with open_store(index, toy_encoder.fingerprint, writable=True) as store:
+    with open_local(index, toy_encoder.fingerprint, writable=True) as store:
         assert store.verify().problems == ()
         assert store.delete(["alps"]) == 1
         assert store.content_hashes(["alps", "seas", "d0-003"]).keys() == {"seas"}

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from engines import open_local
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_corpus import encode_all, plain
 
-from sparc_search.interfaces import Browsable, Encoder, FeatureCatalogue, FeatureCount, Listing
-from sparc_search.stores.local import open_store
+from sparc_search.encoder import Encoder
+from sparc_search.stored import FeatureCount, Listing
 
 WORDS = ("ice", "snow", "rock", "peak", "fog", "the")
 
@@ -32,7 +33,7 @@ def test_counts_are_those_of_the_documents_alive(
 ) -> None:
     documents = [plain(f"d{number:02}", " ".join(words)) for number, words in enumerate(texts)]
     removed = data.draw(st.sets(st.sampled_from([document.id for document in documents])))
-    with tempfile.TemporaryDirectory() as place, open_store(Path(place) / "i", "toy-1", writable=True) as store:
+    with tempfile.TemporaryDirectory() as place, open_local(Path(place) / "i", "toy-1", writable=True) as store:
         half = len(documents) // 2
         store.add(encode_all(documents[:half], toy_encoder))
         store.compact()  # one segment of files, and one in memory
@@ -58,7 +59,7 @@ def test_counts_are_those_of_the_documents_alive(
 
 def test_names_that_begin_alike(folder: Path, toy_encoder: Encoder) -> None:
     texts = ("deep snow", "deep sea", "deep sea", "seal", "deep sea fog")
-    with open_store(folder / "i", "toy-1", writable=True) as store:
+    with open_local(folder / "i", "toy-1", writable=True) as store:
         store.add(encode_all([plain(f"d{n}", text) for n, text in enumerate(texts)], toy_encoder))
         assert store.features_like("se", 9) == [FeatureCount("sea", 3), FeatureCount("seal", 1)]
         assert store.features_like("deep s", 9) == [FeatureCount("deep sea", 3), FeatureCount("deep snow", 1)]
@@ -66,10 +67,8 @@ def test_names_that_begin_alike(folder: Path, toy_encoder: Encoder) -> None:
         assert store.features_like("nosuch x", 9) == []
 
 
-def test_the_local_store_is_what_the_views_ask_for(folder: Path) -> None:
-    with open_store(folder / "i", "toy-1", writable=True) as store:
-        assert isinstance(store, FeatureCatalogue)
-        assert isinstance(store, Browsable)
+def test_nothing_in_an_empty_index(folder: Path) -> None:
+    with open_local(folder / "i", "toy-1", writable=True) as store:
         assert store.sample(5) == []
         assert store.frequent_features("start", 5) == []
         assert store.list_passages(Listing()).total == 0
@@ -77,7 +76,7 @@ def test_the_local_store_is_what_the_views_ask_for(folder: Path) -> None:
 
 
 def test_words_of_a_stranger_are_no_statement(folder: Path, toy_encoder: Encoder) -> None:
-    with open_store(folder / "i", "toy-1", writable=True) as store:
+    with open_local(folder / "i", "toy-1", writable=True) as store:
         store.add(encode_all([plain("d", "100%_sure \\ it's", {"k'": '"v"'})], toy_encoder))
         for text in ("100%_", "\\", "it's", "' OR 1=1 --"):
             found = store.list_passages(Listing(text=text)).passages

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from engines import Store, open_local
 from small_corpus import encode_all
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.records import Document
-from sparc_search.stores.local import LocalStore, open_store, points, writer
+from sparc_search.stores.local import points, writer
 
 Model = dict[str, str]
 Operation = tuple[str, tuple[tuple[str, str], ...]]
@@ -38,7 +39,7 @@ def operations(seed: int) -> Iterator[Operation]:
         yield kind, tuple((id, " ".join(chance.choices(WORDS, k=4))) for id in ids)
 
 
-def apply(store: LocalStore, operation: Operation, encoder: Encoder) -> LocalStore:
+def apply(store: Store, operation: Operation, encoder: Encoder) -> Store:
     kind, documents = operation
     if kind == "add":
         store.add(encode_all([Document(id, text) for id, text in documents], encoder))
@@ -48,7 +49,7 @@ def apply(store: LocalStore, operation: Operation, encoder: Encoder) -> LocalSto
         store.compact()
     else:
         store.close()
-        return open_store(store.location, encoder.fingerprint, writable=True)
+        return open_local(store.location, encoder.fingerprint, writable=True)
     return store
 
 
@@ -73,7 +74,7 @@ def write_until_killed(location: Path, seed: int, encoder: Encoder, point: str, 
                 os.kill(os.getpid(), signal.SIGKILL)
 
     points.reached = reached
-    store = open_store(location, encoder.fingerprint, writable=True)
+    store = open_local(location, encoder.fingerprint, writable=True)
     for operation in operations(seed):
         store = apply(store, operation, encoder)
         os.write(1, b".")
@@ -106,7 +107,7 @@ def acknowledged(child: Callable[[], None], kill_after: float | None) -> int:
     return count
 
 
-def found(store: LocalStore) -> Model:
+def found(store: Store) -> Model:
     ids = [f"doc-{n}/0" for n in range(10)]
     return {passage.passage.document_id: passage.passage.text for passage in store.fetch(ids)}
 
@@ -121,20 +122,20 @@ def check(location: Path, seed: int, count: int, encoder: Encoder) -> None:
     if not (location / "CURRENT").exists():
         assert count == 0
         return
-    with open_store(location, encoder.fingerprint, writable=False) as store:
+    with open_local(location, encoder.fingerprint, writable=False) as store:
         state = found(store)
         assert state in possible
         assert found_by_search(store) == set(state)
-    with open_store(location, encoder.fingerprint, writable=True) as store:
+    with open_local(location, encoder.fingerprint, writable=True) as store:
         assert found(store) == state
         assert store.verify().problems == ()
         store.add(encode_all([Document("doc-0", "red again")], encoder))
         assert found(store) == {**state, "doc-0": "red again"}
-    with open_store(location, encoder.fingerprint, writable=False) as store:
+    with open_local(location, encoder.fingerprint, writable=False) as store:
         assert found_by_search(store) == {*state, "doc-0"}
 
 
-def found_by_search(store: LocalStore) -> set[str]:
+def found_by_search(store: Store) -> set[str]:
     query = {"lex": {word.lower(): 1.0 for word in WORDS}}
     return {hit.passage_id.partition("/")[0] for hit in store.sparse_search(query, 100, {})}
 

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from engines import Store, open_local
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from small_corpus import encode_all
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.records import Document
-from sparc_search.stores.local import LocalStore, open_store, writer
+from sparc_search.stores.local import writer
 
 IDS = st.sampled_from([f"doc-{n}" for n in range(8)])
 WORDS = st.sampled_from(["red", "green", "North", "1901", "climbing", "sea"])
@@ -32,8 +33,8 @@ class LocalStoreMachine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.location = Path(self.folder.name) / "index"
         self.model: dict[str, Document] = {}
-        self.store: LocalStore = open_store(self.location, "toy-1", writable=True)
-        self.reader = open_store(self.location, "toy-1", writable=False)
+        self.store: Store = open_local(self.location, "toy-1", writable=True)
+        self.reader = open_local(self.location, "toy-1", writable=False)
 
     @rule(documents=st.lists(st.tuples(IDS, TEXTS, GROUPS), min_size=1, max_size=3))
     def add(self, documents: list[tuple[str, str, str]]) -> None:
@@ -55,12 +56,12 @@ class LocalStoreMachine(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.store.close()
-        self.store = open_store(self.location, "toy-1", writable=True)
+        self.store = open_local(self.location, "toy-1", writable=True)
 
     @rule()
     def another_reader(self) -> None:
         self.reader.close()
-        self.reader = open_store(self.location, "toy-1", writable=False)
+        self.reader = open_local(self.location, "toy-1", writable=False)
 
     @rule()
     def check_everything(self) -> None:
@@ -88,7 +89,7 @@ class LocalStoreMachine(RuleBasedStateMachine):
             assert [s.passage for s in store.fetch(sorted(passages))] == [passages[i].passage for i in sorted(passages)]
             self.counts_are_right(store, list(passages.values()))
 
-    def counts_are_right(self, store: LocalStore, passages: list[Any]) -> None:
+    def counts_are_right(self, store: Store, passages: list[Any]) -> None:
         counts: Counter[str] = Counter()
         for passage in passages:
             counts.update(list(passage.features["lex"]))

@@ -12,10 +12,10 @@ from random_blocks import generators
 from sparc_search.errors import IndexDamaged
 from sparc_search.records import Features
 from sparc_search.stores.array_writer import ArrayWriter
+from sparc_search.stores.features import as_features, decode_features, encode_features
 from sparc_search.stores.local import highest as pruning
 from sparc_search.stores.local import merging
 from sparc_search.stores.local import postings as module
-from sparc_search.stores.local.features import as_features, decode_features, encode_features
 from sparc_search.stores.local.highest import highest
 from sparc_search.stores.local.postings import Postings, Terms, hashed, query_of
 from sparc_search.stores.local.segment import Segment, Source, make_segment

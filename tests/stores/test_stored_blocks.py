@@ -12,14 +12,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_blocks import blocks, coarse, generators, random_block, random_question
 
+from sparc_search import records
 from sparc_search.block_batch import batch_of
 from sparc_search.errors import IndexDamaged
 from sparc_search.records import TITLE, EncodedQuestion, PhraseBlock, WeightedNgram
 from sparc_search.search.choice import best_first, without_overlaps
+from sparc_search.search.grid import VECTOR_BITS
 from sparc_search.search.lexical import LexWeight
 from sparc_search.search.ranking import phrase_query, ranked, ranked_by_blocks
-from sparc_search.search.scorer import MAX_TOKENS, PhraseScores, Span
+from sparc_search.search.scorer import PhraseScores, Span
 from sparc_search.stores import stored_blocks
+from sparc_search.stores.block_layout import HEAD, MAGIC, MATRIX
 from sparc_search.stores.phrase_block import encode
 from sparc_search.stores.stored_blocks import CompiledBlocks, blocks_of
 
@@ -41,11 +44,10 @@ def assert_the_same(
     question: EncodedQuestion,
     lex: Sequence[LexWeight],
     at_once: int = 7,
-    longest: int = MAX_TOKENS,
 ) -> list[tuple[object, ...]]:
     stored = CompiledBlocks([encode(block) for block in many])
-    found = rows(ranked_by_blocks(phrase_query(question, lex, longest), stored, at_once))
-    assert found == rows(without_overlaps(best_first(PhraseScores(question, lex, batch_of(many), longest))))
+    found = rows(ranked_by_blocks(phrase_query(question, lex), stored, at_once))
+    assert found == rows(without_overlaps(best_first(PhraseScores(question, lex, batch_of(many)))))
     for number, block in enumerate(many):
         assert np.array_equal(stored.offsets(number), block.offsets)
     return found
@@ -57,14 +59,14 @@ def assert_the_same(
     generators(),
     st.booleans(),
     st.sampled_from([1, 7, 5_000]),
-    st.sampled_from([1, 2, 3, MAX_TOKENS, 100]),
+    st.sampled_from([1, 2, 3, 20, 100]),
 )
 def test_the_same_spans_and_parts_as_numpy(
     many: list[PhraseBlock], rng: np.random.Generator, few_bits: bool, at_once: int, longest: int
 ) -> None:
-    question = random_question(rng)
+    question = random_question(rng, longest_answer=longest)
     many = [coarse(block) for block in many] if few_bits else many
-    assert_the_same(many, question, weights(question, rng), at_once, longest)
+    assert_the_same(many, question, weights(question, rng), at_once)
 
 
 def test_blocks_packed_in_different_ways() -> None:
@@ -141,6 +143,25 @@ def test_a_question_of_another_model_is_an_error() -> None:
     question = dataclasses.replace(random_question(rng), start_vector=np.ones(3, np.float32))
     with pytest.raises(IndexDamaged, match="another shape"):
         CompiledBlocks([encode(random_block(rng, 9))]).best_spans(phrase_query(question, []), 5)
+
+
+def test_the_compiled_code_has_the_layout_of_the_python_code() -> None:
+    from sparc_search.stores import _best_spans as code
+
+    for prefix, layout in (("HEAD", HEAD), ("MATRIX", MATRIX)):
+        fields = {name: offset for name, (_, offset, *_) in (layout.fields or {}).items()}
+        told = {name.removeprefix(f"{prefix}_"): at for name, at in vars(code).items() if name.startswith(prefix)}
+        assert told == {**fields, "BYTES": layout.itemsize}
+    for name, value in {
+        "MAGIC": MAGIC,
+        "CONTINUES": records.CONTINUES,
+        "PUNCTUATION": records.PUNCTUATION,
+        "AFTER_JOINT": records.AFTER_JOINT,
+        "TITLE": records.TITLE,
+        "PARTS": len(records.PART_KINDS) + 1,
+        "VECTOR_BITS": VECTOR_BITS,
+    }.items():
+        assert getattr(code, name) == value
 
 
 def test_without_a_compiler_numpy_does_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
+from engines import open_local
 from small_corpus import DOCUMENTS, encode_all
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.stores.derived_files import map_array, release, save_array
-from sparc_search.stores.local import open_store
 
 
 def resident(path: Path) -> int:
@@ -39,18 +40,20 @@ def test_an_array_that_is_not_mapped_is_left_alone() -> None:
 
 
 def test_asking_for_hashes_loads_no_segments(tmp_path: Path, toy_encoder: Encoder) -> None:
-    with open_store(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
+    with open_local(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
         store.add(encode_all(DOCUMENTS, toy_encoder))
         assert store.content_hashes([DOCUMENTS[0].id, "nobody"]).keys() == {DOCUMENTS[0].id}
         assert store._state is None
 
 
 def test_a_writer_does_not_map_its_database(tmp_path: Path, toy_encoder: Encoder) -> None:
-    with open_store(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
+    with open_local(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
         store.add(encode_all(DOCUMENTS, toy_encoder))
-        assert store._writer is not None
-        with store._reading() as reading:
-            sizes = [c.execute("PRAGMA mmap_size").fetchone()[0] for c in (store._writer.connection, reading)]
-        assert sizes == [0, 0]
-    with open_store(tmp_path / "index", "", writable=False) as store, store._reading() as reading:
-        assert reading.execute("PRAGMA mmap_size").fetchone()[0] > 0
+        with store.view() as view:
+            assert [mapped(connection) for connection in (store.connection, view.connection)] == [0, 0]
+    with open_local(tmp_path / "index", "", writable=False) as store, store.view() as view:
+        assert mapped(view.connection) > 0
+
+
+def mapped(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA mmap_size").fetchone()[0])

@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from engines import open_local
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.loaders.outcomes import Summary
 from sparc_search.loaders.pipeline import ingest
 from sparc_search.loaders.plan import Plan
 from sparc_search.loaders.walk import roots
 from sparc_search.records import Passage
-from sparc_search.stores.local import open_store
 from tools import bench_growth, bench_ingest
 
 TEXTS = ["The Eiger is a mountain of the Alps.", "The Rhine is a river.", "Bern is the capital of Switzerland."]
@@ -28,7 +28,7 @@ def corpus(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def index(tmp_path: Path, corpus: Path, toy_encoder: Encoder) -> Path:
-    with open_store(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
+    with open_local(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
         list(ingest(Plan(roots([str(corpus)])), toy_encoder, store))
     return tmp_path / "index"
 
@@ -81,7 +81,7 @@ def test_an_ingest_of_copies_counts_them(index: Path, tmp_path: Path) -> None:
     seeds = bench_growth._seeds(index)
     path = bench_growth._write_corpus(tmp_path / "copies.jsonl", seeds, 7)
     echo = bench_growth.Echo(seeds)
-    with open_store(tmp_path / "copies", echo.fingerprint, writable=True) as store:
+    with open_local(tmp_path / "copies", echo.fingerprint, writable=True) as store:
         *_, summary = ingest(Plan(roots([str(path)])), echo, store)
         assert isinstance(summary, Summary)
         assert summary.passages == 7

@@ -9,8 +9,8 @@ import pytest
 from loads import long_documents
 from small_corpus import encode_all, words
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.settings import Settings
 from tools import opensearch_latency as latency
 from tools import opensearch_loading as loading
@@ -67,8 +67,8 @@ def test_fields_and_source_add_up_and_the_option_saves(here: Place, toy_encoder:
 
 
 def test_every_way_to_ask_is_timed_for_every_question(here: Place, toy_encoder: Encoder) -> None:
-    with here.store("search", toy_encoder.fingerprint, writable=True) as store:
-        store.add(encode_all(words(30), toy_encoder))
+    with here.engine("search", toy_encoder.fingerprint, writable=True) as engine:
+        engine.writer().add(encode_all(words(30), toy_encoder))
     with Index.open(settings=here.named("search"), encoder=toy_encoder) as index:
         times = latency.measure(index, ["red North 1901", "blue sea", "green lake"])
     assert {len(one.wall) for one in times.values()} == {3}

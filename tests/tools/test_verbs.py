@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-VERBS = ("demo", "test", "check", "bench", "docs", "format", "clean", "help")
+VERBS = ("demo", "test", "test-fast", "check", "bench", "docs", "format", "clean", "help")
 
 
 def test_help_lists_every_verb() -> None:

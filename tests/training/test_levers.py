@@ -12,6 +12,8 @@ from tiny_model import random_ids, tiny_network, tiny_pieces
 from tiny_training import CLS_SEP_PAD, random_passages, random_states, whole_batch
 
 from sparc_search.errors import UsageError
+from sparc_search.squad import SquadFile, paragraphs_of
+from sparc_search.training import arithmetic
 from sparc_search.training.arithmetic import chosen_arithmetic
 from sparc_search.training.batches import BatchShape, Turn, make_batch, number_questions, plan_epoch
 from sparc_search.training.freezing import freeze
@@ -27,7 +29,7 @@ from sparc_search.training.losses import (
     trap_loss,
 )
 from sparc_search.training.objective import with_sparse
-from sparc_search.training.squad_data import SquadFile, TrainingPassage, passages_of
+from sparc_search.training.squad_data import TrainingPassage, passages_of
 from sparc_search.training.teacher import Taught
 
 SETTINGS = TrainingSettings(
@@ -135,7 +137,8 @@ def test_traps_and_what_was_taught_come_from_the_files() -> None:
         {"id": "2", "question": "river built", "answers": [], "is_impossible": True},
         {"id": "3", "question": "no answer is given, nor said to be missing", "answers": []},
     ]
-    file = SquadFile(Path("a.json"), 1.0, "", [{"title": "t", "paragraphs": [{"context": context, "qas": questions}]}])
+    article = {"title": "t", "paragraphs": [{"context": context, "qas": questions}]}
+    file = SquadFile(Path("a.json"), "", tuple(paragraphs_of(article)))
     asked: list[tuple[str, str]] = []
 
     def teacher(question: str, paragraph: str) -> Taught:
@@ -177,8 +180,10 @@ def test_heading_paths_begin_with_the_title_and_hold_no_answer() -> None:
 
 
 def test_bf16_learns_what_fp32_learns() -> None:
-    if chosen_arithmetic("auto", "cpu") == "fp32":
-        pytest.skip("this processor has no bf16")
+    if not arithmetic._works():  # a processor that claims it and cannot
+        with pytest.raises(UsageError, match="ONEDNN_MAX_CPU_ISA"):
+            chosen_arithmetic("bf16", "cpu")
+        return
     exact, quick = run(SETTINGS), run(replace(SETTINGS, mixed_precision=True))
     for one, other in zip(exact.history, quick.history, strict=True):
         assert other["total"] == pytest.approx(one["total"], rel=0.05)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_model import WORDS, tiny_pieces
+from tiny_pieces import WORDS, tiny_pieces
 
-from sparc_search.errors import ReaderError, UsageError
+from sparc_search.errors import UsageError
+from sparc_search.squad import SquadFile, paragraphs_of
 from sparc_search.training.squad_data import (
-    SquadFile,
     TrainingPassage,
     article_titles,
     hold_out,
     passages_of,
-    read_squad,
     token_span,
     windows,
 )
@@ -37,7 +35,8 @@ def qa(question: str, answer: str, context: str, number: int = 0) -> dict[str, A
 def squad(*paragraphs: tuple[str, str, list[dict[str, Any]]], weight: float = 1.0) -> SquadFile:
     """(title, context, questions) each."""
     data = [{"title": title, "paragraphs": [{"context": text, "qas": qas}]} for title, text, qas in paragraphs]
-    return SquadFile(Path("x"), weight, "", data)
+    read = tuple(paragraph for article in data for paragraph in paragraphs_of(article))
+    return SquadFile(Path("x"), "", read, weight)
 
 
 def answer_of(passage: TrainingPassage, number: int) -> list[str]:
@@ -151,23 +150,3 @@ def test_a_heap_is_no_article() -> None:
     rows = [("heap", f"text {number}", []) for number in range(5)] + [("", "text", [])]
     rows += [(f"article {number}", "text", []) for number in range(15)]
     assert article_titles(squad(*rows)) == sorted(f"article {number}" for number in range(15))
-
-
-def test_reading_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "data.json"
-    path.write_text(json.dumps({"version": "v2.0", "data": squad(("t", "the dome", [])).data}))
-    read = read_squad(path, 0.5)
-    assert (read.weight, len(read.sha256), len(read.data)) == (0.5, 64, 1)
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"no": 1}', "3"])
-def test_a_file_that_is_no_squad(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "data.json"
-    path.write_text(content)
-    with pytest.raises(ReaderError, match="not a SQuAD file"):
-        read_squad(path)
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ReaderError, match="cannot read"):
-        read_squad(tmp_path / "none.json")

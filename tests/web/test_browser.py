@@ -16,6 +16,7 @@ from sparc_search.web.app import create_app
 
 from .conftest import MakeIndex, served
 
+pytestmark = pytest.mark.browser
 PATIENCE = 120_000
 PAGES = (
     "/",

@@ -20,11 +20,11 @@ SCORES = st.fixed_dictionaries({kind: st.floats(-50, 50) for kind in PART_KINDS}
 @given(st.lists(SCORES, min_size=1, max_size=4))
 def test_stacked_bars_share_a_scale_and_stay_inside(scores: list[dict[str, float]]) -> None:
     scale = stacked_scale(scores)  # type: ignore[arg-type]
-    unit = 100 / ((scale.high - scale.low) or 1)
+    spread = (scale.high - scale.low) or 1
     for score in scores:
         segments = stacked(score, scale)  # type: ignore[arg-type]
         for segment in segments:
-            assert segment.width == pytest.approx(abs(segment.value) * unit, abs=1e-6)
+            assert segment.width == pytest.approx(100 * (abs(segment.value) / spread), abs=1e-6)
             assert segment.x >= -1e-6
             assert segment.x + segment.width <= 100 + 1e-6
             away = (

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
 import pytest
-from small_corpus import DOCUMENTS, encode_all
 
-from sparc_search import plugins
 from sparc_search.index import Index
-from sparc_search.interfaces import Encoder
 from sparc_search.web.app import create_app
-from sparc_search.web.limits import Limits
+from sparc_search.web.limits import WebLimits
 
-from .conftest import served
+from .conftest import ServeProcess, served
 
 CLIENTS = 200
 
@@ -41,7 +34,7 @@ def ask_at_once(address: str, clients: int) -> list[Any]:
 
 
 def test_two_hundred_clients_get_the_right_answer_or_are_told_when_to_come_again(index: Index) -> None:
-    app = create_app(index, limits=Limits(running=2, waiting=20))
+    app = create_app(index, limits=WebLimits(running=2, waiting=20))
     with served(app) as address:
         answers = ask_at_once(address, CLIENTS)
         statuses = Counter(answer.status_code for answer in answers)
@@ -50,7 +43,7 @@ def test_two_hundred_clients_get_the_right_answer_or_are_told_when_to_come_again
         for number, answer in enumerate(answers):
             if answer.status_code == 503:
                 assert answer.json()["error"]["type"] == "busy"
-                assert answer.headers["retry-after"] == "1"
+                assert 1 <= int(answer.headers["retry-after"]) <= 60
             else:
                 expected = index.ask(f"Who climbed the Eiger in {1800 + number % 7}?")
                 assert answer.json()["answers"][0]["score"] == expected.answers[0].score
@@ -60,7 +53,7 @@ def test_two_hundred_clients_get_the_right_answer_or_are_told_when_to_come_again
 
 
 def test_with_room_for_all_nobody_is_sent_away(index: Index) -> None:
-    with served(create_app(index, limits=Limits(running=4, waiting=CLIENTS))) as address:
+    with served(create_app(index, limits=WebLimits(running=4, waiting=CLIENTS))) as address:
         assert {answer.status_code for answer in ask_at_once(address, CLIENTS)} == {200}
 
 
@@ -74,7 +67,7 @@ def test_one_too_many_is_sent_away_while_health_still_answers(index: Index, monk
         return answer_as_ever(self, *arguments, **named)
 
     monkeypatch.setattr(Index, "ask", slow)
-    with served(create_app(index, limits=Limits(running=1, waiting=0))) as address, ThreadPoolExecutor(1) as pool:
+    with served(create_app(index, limits=WebLimits(running=1, waiting=0))) as address, ThreadPoolExecutor(1) as pool:
         first = pool.submit(httpx.get, f"{address}/api/ask?q=x", timeout=300)
         assert inside.wait(300)
         second = httpx.get(f"{address}/api/ask?q=x", timeout=300)
@@ -87,31 +80,9 @@ def test_one_too_many_is_sent_away_while_health_still_answers(index: Index, monk
         assert first.result().status_code == 200
 
 
-@pytest.fixture
-def folder(tmp_path: Path, toy_encoder: Encoder) -> Path:
-    store = plugins.load("stores", "local")(tmp_path / "index", toy_encoder.fingerprint, writable=True)
-    store.add(encode_all(DOCUMENTS, toy_encoder))
-    store.close()
-    return tmp_path / "index"
-
-
-def start(folder: Path, toy_plugin: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
-    """`sparc-search serve` as a process, and its address."""
-    command = [sys.executable, "-m", "sparc_search.cli.main", "serve", "--encoder", "toy", "--index", str(folder)]
-    environment = {**os.environ, "PYTHONPATH": str(toy_plugin), "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(
-        [*command, "--port", "0", *options], stderr=subprocess.PIPE, text=True, env=environment, cwd=folder.parent
-    )
-    assert process.stderr is not None
-    line = process.stderr.readline()
-    assert "Serving" in line, line + process.stderr.read()
-    return process, line.split(" at ")[1].split("/ ")[0]
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_told_to_stop_it_answers_what_runs_and_ends_well(folder: Path, toy_plugin: Path, number: int) -> None:
-    process, address = start(folder, toy_plugin)
-    try:
+def test_told_to_stop_it_answers_what_runs_and_ends_well(serve_process: ServeProcess, number: int) -> None:
+    with serve_process() as (process, address):
         assert httpx.get(f"{address}/readyz", timeout=300).json()["status"] == "ready"
         host, port = address.removeprefix("http://").split(":")
         import socket
@@ -132,6 +103,3 @@ def test_told_to_stop_it_answers_what_runs_and_ends_well(folder: Path, toy_plugi
         assert process.wait(300) == 0
         assert process.stderr is not None
         assert "Stopped." in process.stderr.read()
-    finally:
-        process.kill()
-        process.communicate()

@@ -1,7 +1,7 @@
-"""The local store: one SQLite file and what is derived from it."""
+"""The local engine: one SQLite file and what is derived from it."""
 
 from __future__ import annotations
 
-from .store import LocalStore, open_store
+from .engine import LocalEngine
 
-__all__ = ["LocalStore", "open_store"]
+__all__ = ["LocalEngine"]

@@ -1,53 +1,18 @@
-"""The part of the local store that is there to be looked at: its features, and its passages by page."""
+"""A state of the local index, also to be looked at: its features, and its passages by page."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
-
-from ...interfaces import FeatureCount, FeatureStatistics, ListedDocuments, ListedPassages, Listing
 from . import catalogue, listing
-from .view import View
+from .view import LocalView
 
 
-class Browsing(ABC):
-    """`interfaces.FeatureCatalogue` and `interfaces.Browsable`, for a store that has views."""
+class BrowsableLocalView(LocalView):
+    """All that an engine may tell of a state."""
 
-    @abstractmethod
-    def view(self) -> AbstractContextManager[View]:
-        """One committed state, for as long as the context lasts."""
-
-    def feature_statistics(self, field: str, name: str, bins: int) -> FeatureStatistics:
-        """What is known of one feature; nothing but zeros if there is none."""
-        with self.view() as view:
-            return catalogue.feature_statistics(view, field, name, bins)
-
-    def frequent_features(self, field: str, k: int) -> list[FeatureCount]:
-        """The k features of a field that stand in most passages, ties by name."""
-        with self.view() as view:
-            return catalogue.frequent_features(view, field, k)
-
-    def features_like(self, beginning: str, k: int) -> list[FeatureCount]:
-        """Features whose name begins like this, frequent ones first."""
-        with self.view() as view:
-            return catalogue.features_like(view, beginning, k)
-
-    def list_passages(self, wanted: Listing) -> ListedPassages:
-        """One page of the passages that fit."""
-        with self.view() as view:
-            return listing.list_passages(view, wanted)
-
-    def list_documents(self, wanted: Listing) -> ListedDocuments:
-        """One page of the documents with a passage that fits."""
-        with self.view() as view:
-            return listing.list_documents(view, wanted)
-
-    def metadata_values(self, k: int) -> dict[str, list[tuple[str, int]]]:
-        """For each key of the metadata its k most frequent values."""
-        with self.view() as view:
-            return listing.metadata_values(view, k)
-
-    def sample(self, count: int) -> list[str]:
-        """The ids of so many passages, evenly spread."""
-        with self.view() as view:
-            return catalogue.sample(view, count)
+    feature_statistics = catalogue.feature_statistics
+    frequent_features = catalogue.frequent_features
+    features_like = catalogue.features_like
+    list_passages = listing.list_passages
+    list_documents = listing.list_documents
+    metadata_values = listing.metadata_values
+    sample = catalogue.sample

@@ -11,18 +11,19 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ...interfaces import FeatureCount, FeatureStatistics
+from ...records import LEX, SIDES
+from ...stored import FeatureCount, FeatureStatistics, spread
+from ..features import decode_features
 from ..short_floats import unshorten
-from .features import decode_features
 from .postings import hash_of, hashed
 from .segment import Mask, Segment
-from .view import View
+from .view import LocalView
 
 _LOOKED_AT = 300
-"""Passages whose features are looked through for the second word of a bigram."""
+"""Passages whose features are looked through for the further words of an n-gram."""
 
 
-def feature_values(view: View, field: str, name: str) -> NDArray[np.float32]:
+def feature_values(view: LocalView, field: str, name: str) -> NDArray[np.float32]:
     """The value of a feature in every passage that has it."""
     found = [np.zeros(0, np.float32)]
     for segment, alive in _segments(view):
@@ -32,19 +33,12 @@ def feature_values(view: View, field: str, name: str) -> NDArray[np.float32]:
     return np.concatenate(found)
 
 
-def feature_statistics(view: View, field: str, name: str, bins: int) -> FeatureStatistics:
+def feature_statistics(view: LocalView, field: str, name: str, bins: int) -> FeatureStatistics:
     """What is known of one feature."""
-    values = feature_values(view, field, name).astype(np.float64)
-    if not len(values):
-        return FeatureStatistics(0)
-    top = float(values.max())
-    counts, edges = np.histogram(values, bins, (0.0, top))
-    return FeatureStatistics(
-        len(values), float(values.min()), top, float(values.mean()), tuple(edges.tolist()), tuple(counts.tolist())
-    )
+    return spread(feature_values(view, field, name).astype(np.float64), bins)
 
 
-def frequent_features(view: View, field: str, k: int) -> list[FeatureCount]:
+def frequent_features(view: LocalView, field: str, k: int) -> list[FeatureCount]:
     """The k features of a field that stand in most passages."""
     names: dict[int, tuple[str, str]] = {}
     found: list[FeatureCount] = []
@@ -60,22 +54,22 @@ def frequent_features(view: View, field: str, k: int) -> list[FeatureCount]:
     return sorted(found, key=lambda feature: (-feature.passages, feature.name))[:k]
 
 
-def features_like(view: View, beginning: str, k: int) -> list[FeatureCount]:
-    """Features whose name begins like this: words by the table of their frequencies, bigrams by what follows a word."""
-    first, space, _ = beginning.rpartition(" ")
+def features_like(view: LocalView, beginning: str, k: int) -> list[FeatureCount]:
+    """Features whose name begins like this: words by their frequencies, longer n-grams by what follows a word."""
+    before, space, _ = beginning.rpartition(" ")
     if not space:
         query = (
             "SELECT name, passages FROM frequencies WHERE name >= ? AND name < ? ORDER BY passages DESC, name LIMIT ?"
         )
         return [FeatureCount(*row) for row in view.connection.execute(query, (beginning, beginning + "\U0010ffff", k))]
     numbers: Counter[str] = Counter()
-    for row in _rows_with(view, "lex", first):
+    for row in _rows_with(view, LEX, before.rpartition(" ")[2]):
         numbers.update({name for _, name in _names(view, row) if name.startswith(beginning)})
     found = [FeatureCount(name, _passages(view, name)) for name, _ in numbers.most_common(k)]
     return sorted(found, key=lambda feature: (-feature.passages, feature.name))
 
 
-def rows_with(view: View, field: str, name: str) -> list[NDArray[np.int64]]:
+def rows_with(view: LocalView, field: str, name: str) -> list[NDArray[np.int64]]:
     """By segment: the rows of the database, of passages alive, that have a feature."""
     found = []
     for segment, alive in _segments(view):
@@ -87,18 +81,18 @@ def rows_with(view: View, field: str, name: str) -> list[NDArray[np.int64]]:
     return found
 
 
-def _rows_with(view: View, field: str, name: str) -> list[int]:
+def _rows_with(view: LocalView, field: str, name: str) -> list[int]:
     """Some of them, evenly spread."""
     joined = np.concatenate([np.zeros(0, np.int64), *rows_with(view, field, name)])
     step = max(len(joined) // _LOOKED_AT, 1)
     return [int(row) for row in joined[::step][:_LOOKED_AT]]
 
 
-def _passages(view: View, name: str) -> int:
-    return max(len(feature_values(view, field, name)) for field in ("start", "end"))
+def _passages(view: LocalView, name: str) -> int:
+    return max(len(feature_values(view, field, name)) for field in SIDES)
 
 
-def _most_frequent(view: View) -> Iterator[tuple[int, int]]:
+def _most_frequent(view: LocalView) -> Iterator[tuple[int, int]]:
     """Hash (its first part) and number of passages of every feature, of any field, the most frequent first."""
     keys, counts = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
     for segment, alive in _segments(view):
@@ -119,7 +113,7 @@ def _counts(segment: Segment, alive: Mask | None) -> NDArray[np.int64]:
     return np.add.reduceat(alive[segment.postings.rows].astype(np.int64), offsets[:-1])
 
 
-def _names_near(view: View, key: int) -> dict[int, tuple[str, str]]:
+def _names_near(view: LocalView, key: int) -> dict[int, tuple[str, str]]:
     """Field and name of the feature with this hash, and of all others of the same passage."""
     for segment, alive in _segments(view):
         place = int(np.searchsorted(segment.postings.keys, np.uint64(key)))
@@ -133,17 +127,17 @@ def _names_near(view: View, key: int) -> dict[int, tuple[str, str]]:
     raise KeyError(key)
 
 
-def _names(view: View, row: int) -> Iterator[tuple[str, str]]:
+def _names(view: LocalView, row: int) -> Iterator[tuple[str, str]]:
     """Every (field, name) of a passage."""
     (data,) = view.connection.execute("SELECT features FROM encoded WHERE passage = ?", (row,)).fetchone()
     return ((values.field, name) for values in decode_features(data) for name in values.names)
 
 
-def _segments(view: View) -> Iterator[tuple[Segment, Mask | None]]:
+def _segments(view: LocalView) -> Iterator[tuple[Segment, Mask | None]]:
     return zip(view.state.segments, view.state.alive, strict=True)
 
 
-def sample(view: View, count: int) -> list[str]:
+def sample(view: LocalView, count: int) -> list[str]:
     """The ids of so many passages, evenly spread over the rows."""
     low, high = view.connection.execute("SELECT coalesce(min(row), 0), coalesce(max(row), -1) FROM passages").fetchone()
     query = "SELECT id FROM passages WHERE row >= ? ORDER BY row LIMIT 1"

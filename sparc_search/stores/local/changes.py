@@ -5,30 +5,47 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from ...errors import IndexFailure
-from ...interfaces import EncodedDocument
-from ...records import EncodedPassage
+from ...errors import IndexDamaged
+from ...records import LEX, EncodedPassage
+from ...stored import EncodedDocument, Refusal
 from .. import phrase_block
+from ..features import decode_features, encode_features
+from ..refusals import badly_encoded, taken_id
 from . import rows
 from .database import read_meta, write_meta
-from .features import decode_features, encode_features
+
+_Passage = tuple[tuple[Any, ...], bytes, bytes, Any, list[str]]
+"""The columns of a passage, its block, its features, its metadata, its terms."""
 
 
+@dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document whose columns are ready, so that the transaction itself is short."""
+    """A document whose columns are ready, so that the transaction itself is short; or why it cannot be stored."""
 
-    def __init__(self, encoded: EncodedDocument) -> None:
-        self.id = encoded.document.id
-        self.values = rows.document_values(encoded.document, encoded.content_hash)
-        self.passages = [_prepared(passage, encoded) for passage in encoded.passages]
+    id: str
+    values: tuple[Any, ...] = ()
+    passages: tuple[_Passage, ...] = ()
+    refusal: Refusal | None = None
 
 
-def _prepared(encoded: EncodedPassage, whole: EncodedDocument) -> tuple[tuple[Any, ...], bytes, bytes, Any, list[str]]:
+def prepare(encoded: EncodedDocument) -> Prepared:
+    """Make a document ready."""
+    id = encoded.document.id
+    try:
+        passages = tuple(_prepared(passage, encoded) for passage in encoded.passages)
+    except ValueError as error:
+        return Prepared(id, refusal=badly_encoded(id, error))
+    return Prepared(id, rows.document_values(encoded.document, encoded.content_hash), passages)
+
+
+def _prepared(encoded: EncodedPassage, whole: EncodedDocument) -> _Passage:
     passage = encoded.passage
     block, features = phrase_block.encode(encoded.block), encode_features(encoded.features)
-    lex = [name for name, value in encoded.features.get("lex", {}).items() if value]
+    lex = [name for name, value in encoded.features.get(LEX, {}).items() if value]
     return rows.passage_values(passage, whole.document), block, features, passage.metadata, lex
 
 
@@ -44,9 +61,13 @@ class Change:
         self._words = int(self._meta["words"])
         self._frequencies: Counter[str] = Counter()
         self._changed = False
+        self._uncertain = False
+        """Whether something went that cannot be read."""
 
-    def insert(self, document: Prepared) -> None:
-        """Add a document that is not there."""
+    def insert(self, document: Prepared) -> Refusal | None:
+        """Add a document that is not there; nothing is added if one of its passages has another one's id."""
+        if taken := self._taken([values[0] for values, *_ in document.passages]):
+            return taken_id(document.id, taken)
         query = """
             INSERT INTO documents (id, title, source, metadata, sections, content_hash, text)
             VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -62,6 +83,15 @@ class Change:
         self._documents += 1
         self._passages += len(document.passages)
         self._changed = True
+        return None
+
+    def _taken(self, passage_ids: Sequence[str]) -> str:
+        """A passage id that is in the index already, or stands here twice; empty if there is none."""
+        twice = [id for id, count in Counter(passage_ids).items() if count > 1]
+        for some in rows.chunks(passage_ids):
+            query = f"SELECT id FROM passages WHERE id IN ({rows.marks(some)})"
+            twice += [id for (id,) in self._connection.execute(query, some)]
+        return min(twice, default="")
 
     def _insert_passage(self, document: int | None, values: Sequence[Any]) -> int | None:
         query = """
@@ -69,19 +99,14 @@ class Change:
             (document, generation, id, number, start, page, title, source, metadata, joints, text, words)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
-        try:
-            return self._connection.execute(query, (document, self._generation, *values)).lastrowid
-        except sqlite3.IntegrityError as error:
-            raise IndexFailure(
-                f"two documents have a passage with the id {values[0]!r}", "give every document an id of its own"
-            ) from error
+        return self._connection.execute(query, (document, self._generation, *values)).lastrowid
 
     def remove(self, document_id: str) -> bool:
         """Remove a document, if it is there."""
         found = self._connection.execute("SELECT row FROM documents WHERE id = ?", (document_id,)).fetchone()
         if found is None:
             return False
-        query = "SELECT row, words, features FROM passages JOIN encoded ON passage = row WHERE document = ?"
+        query = "SELECT row, words, features FROM passages LEFT JOIN encoded ON passage = row WHERE document = ?"
         for row, words, features in self._connection.execute(query, found).fetchall():
             self._remove_passage(row, features)
             self._words -= words
@@ -90,10 +115,11 @@ class Change:
         self._changed = True
         return True
 
-    def _remove_passage(self, row: int, features: bytes) -> None:
-        for values in decode_features(features):
-            if values.field == "lex":
-                self._frequencies.subtract(values.names)
+    def _remove_passage(self, row: int, features: bytes | None) -> None:
+        try:
+            self._frequencies.subtract(_terms(features or b""))
+        except IndexDamaged:  # nobody knows any more what it counted for
+            self._uncertain = True
         for table, column in (("tags", "passage"), ("encoded", "passage"), ("passages", "row")):
             self._connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (row,))
         self._connection.execute("INSERT INTO tombstones VALUES (?)", (row,))
@@ -103,6 +129,8 @@ class Change:
         """Write the counts; the generation goes up if anything has changed."""
         if not self._changed:
             return
+        if self._uncertain:
+            self._count_again()
         query = """
             INSERT INTO frequencies VALUES (?, ?)
             ON CONFLICT (name) DO UPDATE SET passages = passages + excluded.passages
@@ -113,3 +141,16 @@ class Change:
         self._connection.executemany("DELETE FROM frequencies WHERE name = ? AND passages <= 0", gone)
         counts = {"documents": self._documents, "passages": self._passages, "words": self._words}
         write_meta(self._connection, generation=self._generation, **counts)
+
+    def _count_again(self) -> None:
+        """In how many passages each term stands, from all that are there now."""
+        self._connection.execute("DELETE FROM frequencies")
+        self._frequencies.clear()
+        for (features,) in self._connection.execute("SELECT features FROM encoded"):
+            with suppress(IndexDamaged):  # of another passage, which is made again, too
+                self._frequencies.update(_terms(features))
+
+
+def _terms(features: bytes) -> list[str]:
+    """The lexical terms of a passage."""
+    return [name for values in decode_features(features) if values.field == LEX for name in values.names]

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Final
 from uuid import uuid4
 
@@ -87,8 +88,8 @@ def create(folder: Path, encoder: str) -> None:
             connection.close()
 
 
-def connect(folder: Path, *, writable: bool, mapped: bool = True) -> sqlite3.Connection:
-    """A connection to an existing database of this format, safe to hand from thread to thread.
+def connect(folder: Path, *, writable: bool, mapped: bool = True, older: bool = False) -> sqlite3.Connection:
+    """A connection to an existing database of this format (or of an older one), safe to hand from thread to thread.
 
     A mapped database is read fastest, but what was read counts as memory of the process: nothing for a writer, which
     comes to read all of it once.
@@ -100,20 +101,20 @@ def connect(folder: Path, *, writable: bool, mapped: bool = True) -> sqlite3.Con
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA mmap_size = {_MAPPED if mapped else 0}")
             connection.execute("PRAGMA busy_timeout = 10000")
-            found = _format(connection)
+            found = format_of(connection)
         except BaseException:
             connection.close()
             raise
-    if found != FORMAT:
+    if found > FORMAT or (found < FORMAT and not older):
         connection.close()
-        raise _other_format(folder, found)
+        raise other_format(folder, found)
     return connection
 
 
 @contextmanager
-def opened(folder: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
+def opened(folder: Path, *, writable: bool, older: bool = False) -> Iterator[sqlite3.Connection]:
     """A connection for as long as the context lasts."""
-    connection = connect(folder, writable=writable)
+    connection = connect(folder, writable=writable, older=older)
     try:
         with translated(folder):
             yield connection
@@ -132,19 +133,28 @@ def _connect(path: Path, mode: str, *, unchanging: bool = False) -> sqlite3.Conn
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
 
-def _format(connection: sqlite3.Connection) -> int:
+def format_of(connection: sqlite3.Connection) -> int:
+    """The number of the format that a database has."""
     (number,) = connection.execute("PRAGMA user_version").fetchone()
     return int(number)
 
 
-def _other_format(folder: Path, found: int) -> IndexMismatch:
+def is_older(folder: Path) -> bool:
+    """Whether the database in a folder has an older format than this version writes."""
+    with opened(folder, writable=False, older=True) as connection:
+        return format_of(connection) < FORMAT
+
+
+def other_format(folder: Path, found: int) -> IndexMismatch:
+    """The error for a database of another format."""
     if found > FORMAT:
         return IndexMismatch(
-            f"the index at {folder} has format {found}, this version knows {FORMAT}", "upgrade sparc-search"
+            f"the index at {folder.parent} has format {found}, this version knows {FORMAT}",
+            "install a newer version of sparc-search",
         )
     return IndexMismatch(
-        f"the index at {folder} has format {found}, this version needs {FORMAT}",
-        "delete the folder and ingest again, or use the version of sparc-search that made it",
+        f"the index at {folder.parent} has format {found}, this version needs {FORMAT}",
+        f"`sparc-search index upgrade --index {quote(str(folder.parent))}` makes it anew from its stored texts",
     )
 
 

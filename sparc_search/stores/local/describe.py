@@ -6,11 +6,11 @@ from pathlib import Path
 
 from . import database
 from .layout import SEGMENTS
-from .view import View
+from .view import LocalView
 from .writer import listed_segments
 
 
-def describe(view: View, folder: Path) -> dict[str, object]:
+def describe(view: LocalView, folder: Path) -> dict[str, object]:
     """Facts by name. Bytes of blocks and features are what they hold, the database file has overhead besides."""
     connection = view.connection
     meta = database.read_meta(connection)

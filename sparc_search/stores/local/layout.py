@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Final
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Final
 
 from ...errors import IndexFailure, IndexLocked, IndexNotFound
 from ..derived_files import replace_text
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 CURRENT: Final = "CURRENT"
 LOCK: Final = "write.lock"
@@ -75,6 +76,8 @@ def remove_old(location: Path, *, unfinished: bool) -> None:
 
 def lock(location: Path, patience: float = 1.0) -> FileLock:
     """Become the one writer, or, after so many seconds, say that there is another."""
+    from filelock import FileLock, Timeout
+
     _refuse_foreign(location)
     location.mkdir(parents=True, exist_ok=True)
     held = FileLock(location / LOCK, thread_local=False)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...interfaces import DocumentFacts, ListedDocuments, ListedPassages, Listing
+from ...stored import DocumentFacts, ListedDocuments, ListedPassages, Listing
 from .catalogue import rows_with
 from .rows import read_texts
-from .view import View
+from .view import LocalView
 
 _TABLES = "passages p JOIN documents d ON d.row = p.document"
 _TAGGED = "EXISTS (SELECT 1 FROM tags t WHERE t.passage = p.row AND t.key = ? AND t.value = ?)"
@@ -22,7 +22,7 @@ _HOLDS = r"""(p.text LIKE ? ESCAPE '\' OR p.title LIKE ? ESCAPE '\' OR d.title L
 _LIKE = re.compile(r"[\\%_]")
 
 
-def list_passages(view: View, listing: Listing) -> ListedPassages:
+def list_passages(view: LocalView, listing: Listing) -> ListedPassages:
     """One page of the passages that fit."""
     condition, parameters = _condition(view, listing)
     query = f"SELECT p.id FROM {_TABLES} WHERE {condition} ORDER BY p.row LIMIT ? OFFSET ?"
@@ -31,7 +31,7 @@ def list_passages(view: View, listing: Listing) -> ListedPassages:
     return ListedPassages(passages, _total(view, listing, condition, parameters), len(found) > listing.size)
 
 
-def list_documents(view: View, listing: Listing) -> ListedDocuments:
+def list_documents(view: LocalView, listing: Listing) -> ListedDocuments:
     """One page of the documents with a passage that fits."""
     condition, parameters = _condition(view, listing)
     fitting = f"SELECT DISTINCT p.document FROM {_TABLES} WHERE {condition}"
@@ -46,14 +46,14 @@ def list_documents(view: View, listing: Listing) -> ListedDocuments:
     return ListedDocuments(tuple(documents[: listing.size]), total, len(found) > listing.size)
 
 
-def metadata_values(view: View, k: int) -> dict[str, list[tuple[str, int]]]:
+def metadata_values(view: LocalView, k: int) -> dict[str, list[tuple[str, int]]]:
     """For each key of the metadata its k most frequent values."""
     keys = [key for (key,) in view.connection.execute("SELECT DISTINCT key FROM tags ORDER BY key")]
     query = "SELECT value, count(*) AS n FROM tags WHERE key = ? GROUP BY value ORDER BY n DESC, value LIMIT ?"
     return {key: [(value, n) for value, n in view.connection.execute(query, (key, k))] for key in keys}
 
 
-def _condition(view: View, listing: Listing) -> tuple[str, list[Any]]:
+def _condition(view: LocalView, listing: Listing) -> tuple[str, list[Any]]:
     """What a passage must fulfil, as SQL. Whatever comes from outside is a parameter."""
     parts, parameters = ["1"], []
     for word in listing.text.split():
@@ -73,7 +73,7 @@ def _condition(view: View, listing: Listing) -> tuple[str, list[Any]]:
     return " AND ".join(parts), parameters
 
 
-def _allowed(view: View, listing: Listing) -> NDArray[np.int64] | None:
+def _allowed(view: LocalView, listing: Listing) -> NDArray[np.int64] | None:
     """The rows that have the wanted features and none of the unwanted; None if no feature is asked for."""
     if not listing.features and not listing.without_features:
         return None
@@ -91,11 +91,11 @@ def _allowed(view: View, listing: Listing) -> NDArray[np.int64] | None:
     return np.sort(allowed)
 
 
-def _joined(view: View, feature: tuple[str, str]) -> NDArray[np.int64]:
+def _joined(view: LocalView, feature: tuple[str, str]) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(0, np.int64), *rows_with(view, *feature)])
 
 
-def _total(view: View, listing: Listing, condition: str, parameters: Sequence[Any]) -> int | None:
+def _total(view: LocalView, listing: Listing, condition: str, parameters: Sequence[Any]) -> int | None:
     """How many fit. Nobody counts by reading every text."""
     if listing.text:
         return None

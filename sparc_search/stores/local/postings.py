@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ...errors import IndexDamaged
 from ...records import Features
 from ..derived_files import release
+from ..features import FieldValues
 from ..short_floats import unshorten
-from .features import FieldValues
 
 
 class Compiled(NamedTuple):

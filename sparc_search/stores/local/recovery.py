@@ -8,11 +8,12 @@ from pathlib import Path
 from ...errors import IndexDamaged, IndexLocked
 from ..derived_files import check_sums
 from . import database, layout
-from .writer import listed_segments
 
 
 def damaged_segments(connection: sqlite3.Connection, folder: Path) -> list[tuple[str, IndexDamaged]]:
     """Listed segments whose files are missing or changed, and what is wrong with each."""
+    from .writer import listed_segments
+
     found = []
     for segment in listed_segments(connection):
         try:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
-from ...interfaces import EncodedDocument, StoredPassage
 from ...records import Document, EncodedPassage, Passage, Section
+from ...stored import EncodedDocument, StoredPassage
 from .. import phrase_block
-from .features import as_features, decode_features
+from ..features import as_features, decode_features
 from .segment import Source
 
 _MOST_PARAMETERS = 500
@@ -35,14 +35,24 @@ def document_values(document: Document, content_hash: str) -> tuple[Any, ...]:
     return (document.id, document.title, document.source, _json(document.metadata), sections, content_hash, text)
 
 
-def read_documents(connection: sqlite3.Connection) -> Iterator[EncodedDocument]:
-    """Every document with all its passages, by id."""
-    query = "SELECT row, content_hash, id, title, source, metadata, sections, text FROM documents ORDER BY id"
-    for row, content_hash, id, title, source, metadata, sections, text in connection.execute(query):
-        body = zlib.decompress(text).decode("utf-8", "surrogatepass")
-        marked = tuple(Section(*section) for section in json.loads(sections))
-        document = Document(id, body, title, source, json.loads(metadata), marked)
+def read_documents(connection: sqlite3.Connection, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
+    """Every document, or those of these ids, with all passages, by id."""
+    for row, document, content_hash in read_whole_texts(connection, ids):
         yield EncodedDocument(document, content_hash, tuple(_encoded_passages(connection, row)))
+
+
+def read_whole_texts(
+    connection: sqlite3.Connection, ids: Sequence[str] | None = None
+) -> Iterator[tuple[int, Document, str]]:
+    """Row, document and content hash, by id. Every format so far has these columns."""
+    columns = "row, content_hash, id, title, source, metadata, sections, text"
+    for some in [None] if ids is None else chunks(sorted(set(ids))):
+        only = "" if some is None else f"WHERE id IN ({marks(some)})"
+        found = connection.execute(f"SELECT {columns} FROM documents {only} ORDER BY id", some or ())
+        for row, content_hash, id, title, source, metadata, sections, text in found:
+            body = zlib.decompress(text).decode("utf-8", "surrogatepass")
+            marked = tuple(Section(*section) for section in json.loads(sections))
+            yield row, Document(id, body, title, source, json.loads(metadata), marked), content_hash
 
 
 def passage_values(passage: Passage, document: Document) -> tuple[Any, ...]:

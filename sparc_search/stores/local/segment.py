@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..features import FieldValues
 from ..vector_index import VectorIndex
-from .features import FieldValues
 from .postings import Postings, build
 
 Mask = NDArray[np.bool_]

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import IndexDamaged
-from ...interfaces import CheckReport, Problem
-from ...records import PhraseBlock
+from ...records import LEX
+from ...stored import CheckReport, Problem
 from .. import phrase_block
+from ..block_checks import block_problems
 from ..derived_files import check_sums
+from ..features import FieldValues, decode_features
 from . import database, layout
-from .features import FieldValues, decode_features
 from .postings import hash_of
 from .segment import Segment
 from .segment_files import open_segment
@@ -72,41 +73,25 @@ def _database(connection: sqlite3.Connection) -> Iterator[Problem]:
 
 def _passages(connection: sqlite3.Connection, seen: _Seen) -> Iterator[Problem]:
     query = """
-        SELECT p.row, p.id, length(p.text), e.block, e.features
-        FROM passages p LEFT JOIN encoded e ON e.passage = p.row ORDER BY p.row
+        SELECT p.row, p.id, d.id, length(p.text), e.block, e.features
+        FROM passages p JOIN documents d ON d.row = p.document LEFT JOIN encoded e ON e.passage = p.row ORDER BY p.row
     """
-    for row, id, length, data, features in connection.execute(query):
+    for row, id, document, length, data, features in connection.execute(query):
         seen.rows.append(row)
         seen.ids[row] = id
         if data is None:
-            yield Problem(f"passage {id}", "has no phrase block")
+            yield Problem(f"passage {id}", "has no phrase block", document=document)
             continue
         try:
             block = phrase_block.decode(data)
             values = decode_features(features)
         except IndexDamaged as error:
-            yield Problem(f"passage {id}", error.message)
+            yield Problem(f"passage {id}", error.message, document=document)
             continue
-        yield from (Problem(f"passage {id}", what) for what in block_problems(block, length))
+        yield from (Problem(f"passage {id}", what, document=document) for what in block_problems(block, length))
         seen.sums[row] = _feature_sum(values)
         seen.vectors[row] = block.passage_vector.tobytes()
-        seen.frequencies.update(next(v.names for v in values if v.field == "lex"))
-
-
-def block_problems(block: PhraseBlock, length: int) -> Iterator[str]:
-    """What cannot be in a block of a passage with so many characters."""
-    tokens = len(block.token_ids)
-    if tokens and (block.offsets.min() < 0 or block.offsets.max() > length):
-        yield "has a token outside its text"
-    for name, side in (("start", block.start), ("end", block.end)):
-        kept = len(side.positions)
-        if kept and (
-            side.positions.min() < 0 or side.positions.max() >= tokens or np.any(np.diff(side.positions) <= 0)
-        ):
-            yield f"has {name} positions out of range or order"
-        for columns in side.sparse:
-            if len(columns.rows) and columns.rows.max() >= kept:
-                yield f"has {name} weights for a position that is not kept"
+        seen.frequencies.update(next(v.names for v in values if v.field == LEX))
 
 
 def _counts(connection: sqlite3.Connection, seen: _Seen) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...block_batch import Blocks
-from ...interfaces import EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
-from ...records import Features, Passage
+from ...engine import View, Where
+from ...records import Document, Features
+from ...stored import (
+    EncodedDocument,
+    Fetched,
+    FetchedBlocks,
+    FetchedPassages,
+    Hit,
+    Hits,
+    Matching,
+    Statistics,
+    VectorChange,
+)
 from ..block_sizes import bytes_by_part
 from ..stored_blocks import blocks_of
 from . import rows
@@ -83,43 +93,48 @@ def _alive(segment: Segment, dead: NDArray[np.int64]) -> Mask | None:
     return ~gone if gone.any() else None
 
 
-class View:
+class LocalView(View):
     """Reads and searches one state; the connection's transaction holds it still."""
 
-    def __init__(self, connection: sqlite3.Connection, state: State) -> None:
+    def __init__(self, connection: sqlite3.Connection, identity: str, load: Callable[[], State]) -> None:
         self.connection = connection
-        self.state = state
+        self.identity = identity
+        self._load = load
+        self._state: State | None = None
 
-    def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> list[Hit]:
-        """The k passages with the highest dot product, ties by passage id; only positive scores."""
-        terms = hashed(query)
-        found: list[tuple[float, str]] = []
-        for segment, mask in zip(self.state.segments, self._masks(where), strict=True):
-            numbers, scores = highest(segment.postings, terms, k, len(segment), mask)
-            found += segment.best(numbers, scores, k, _least(found, k))
-        return _first(found, k)
+    @property
+    def state(self) -> State:
+        """What is searched. An ingest asks for content hashes alone, and need not load what it has just written."""
+        if self._state is None:
+            self._state = self._load()
+        return self._state
 
-    def dense_search(self, vectors: NDArray[np.float32], k: int, where: Mapping[str, str]) -> list[list[Hit]]:
+    def sparse_search(self, queries: Sequence[Features], k: int, where: Where) -> list[Hits]:
+        """For each query the k passages with the highest dot product, ties by passage id; only positive scores."""
+        parts = list(zip(self.state.segments, self._masks(where), strict=True))
+        return [Hits(_first(_found(parts, query, k), k)) for query in queries]
+
+    def dense_search(self, vectors: NDArray[np.float32], k: int, where: Where) -> list[Hits]:
         """For each vector the k passages of the largest inner product, ties by passage id."""
         found: list[list[tuple[float, str]]] = [[] for _ in vectors]
         for segment, mask in zip(self.state.segments, self._masks(where), strict=True):
             if len(segment):
                 for own, (numbers, scores) in zip(found, segment.dense.search(vectors, k, mask), strict=True):
                     own += segment.best(numbers, scores, k, _least(own, k))
-        return [_first(own, k) for own in found]
+        return [Hits(_first(own, k)) for own in found]
 
-    def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
-        """Passages by id, in that order; those that have vanished are left out."""
-        return rows.read_passages(self.connection, passage_ids)
+    def fetch(self, passage_ids: Sequence[str]) -> Fetched:
+        """Passages by id, in that order; those that are not there are left out."""
+        return Fetched(rows.read_passages(self.connection, passage_ids))
 
-    def fetch_batch(self, passage_ids: Sequence[str]) -> tuple[list[str], Blocks | None]:
-        """The ids of those that are there, in that order, and their phrase blocks."""
+    def fetch_blocks(self, passage_ids: Sequence[str]) -> FetchedBlocks:
+        """The phrase blocks of those passages that are there, in that order."""
         blocks = rows.read_blocks(self.connection, passage_ids)
-        return list(blocks), blocks_of(list(blocks.values())) if blocks else None
+        return FetchedBlocks(list(blocks), blocks_of(list(blocks.values())) if blocks else None)
 
-    def fetch_passages(self, passage_ids: Sequence[str]) -> list[Passage]:
-        """Passages without their blocks, in that order; those that have vanished are left out."""
-        return rows.read_texts(self.connection, passage_ids)
+    def fetch_passages(self, passage_ids: Sequence[str]) -> FetchedPassages:
+        """Passages without their blocks, in that order; those that are not there are left out."""
+        return FetchedPassages(rows.read_texts(self.connection, passage_ids))
 
     def block_bytes(self) -> dict[str, int]:
         """Bytes of all phrase blocks by part."""
@@ -137,23 +152,28 @@ class View:
         """The content hash of each document that is there."""
         return rows.content_hashes(self.connection, document_ids)
 
-    def documents(self) -> Iterator[EncodedDocument]:
-        """Every document, by id."""
-        return rows.read_documents(self.connection)
+    def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
+        """Every document, or those of these ids, by id."""
+        return rows.read_documents(self.connection, ids)
+
+    def texts(self, ids: Sequence[str] | None = None) -> Iterator[Document]:
+        """Every document, or those of these ids, without its passages."""
+        return (document for _, document, _ in rows.read_whole_texts(self.connection, ids))
 
     def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
         """Id and source of every document whose source begins with the prefix."""
         query = "SELECT id, source FROM documents WHERE source >= ? AND source < ? ORDER BY source, id"
         yield from self.connection.execute(query, (source_prefix, source_prefix + "\U0010ffff"))
 
-    def matching(self, where: Mapping[str, str]) -> list[str]:
-        """The passages a filter lets through."""
+    def matching(self, where: Where) -> Matching:
+        """The ids of the passages that have these metadata."""
         masks = zip(self.state.segments, self._masks(where), strict=True)
-        return [
+        found = [
             segment.id(number)
             for segment, mask in masks
             for number in (range(len(segment)) if mask is None else np.flatnonzero(mask).tolist())
         ]
+        return Matching(found)
 
     def vector_changes(self, since: int) -> Iterator[VectorChange]:
         """The vectors of passages that came after a generation."""
@@ -161,11 +181,11 @@ class View:
         for (generation,) in self.connection.execute(query, (since,)).fetchall():
             own = "SELECT id FROM passages WHERE generation = ? ORDER BY row"
             ids = tuple(id for (id,) in self.connection.execute(own, (generation,)))
-            blocks = [passage.block for passage in self.fetch(ids)]
+            blocks = [passage.block for passage in rows.read_passages(self.connection, ids)]
             vectors = [block.passage_vector * np.float32(block.passage_scale) for block in blocks]
             yield VectorChange(generation, ids, np.stack(vectors))
 
-    def _masks(self, where: Mapping[str, str]) -> tuple[Mask | None, ...]:
+    def _masks(self, where: Where) -> tuple[Mask | None, ...]:
         """For each segment which passages may be found; None if all may."""
         if not where:
             return self.state.alive
@@ -184,6 +204,16 @@ class View:
         found = np.array([row for (row,) in self.connection.execute(f"{parts} ORDER BY 1", parameters)], np.int64)
         # Tags of deleted passages are gone too, so nothing dead is let through.
         return tuple(segment.holding(found) for segment in self.state.segments)
+
+
+def _found(parts: Iterable[tuple[Segment, Mask | None]], query: Features, k: int) -> list[tuple[float, str]]:
+    """The best of each segment."""
+    terms = hashed(query)
+    found: list[tuple[float, str]] = []
+    for segment, mask in parts:
+        numbers, scores = highest(segment.postings, terms, k, len(segment), mask)
+        found += segment.best(numbers, scores, k, _least(found, k))
+    return found
 
 
 def _least(found: list[tuple[float, str]], k: int) -> float:

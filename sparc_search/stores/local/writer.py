@@ -6,18 +6,21 @@ import json
 import logging
 import shutil
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ...engine import Writer
 from ...errors import IndexFailure
-from ...interfaces import EncodedDocument
+from ...stored import EncodedDocument, Refusal
 from ..derived_files import Files
 from . import rows
-from .changes import Change, Prepared
-from .database import read_meta, transaction, write_meta
+from .changes import Change, prepare
+from .database import read_meta, transaction, translated, write_meta
 from .layout import SEGMENTS
 from .merging import merge_segments
 from .points import reach
@@ -45,12 +48,13 @@ class Listed(NamedTuple):
     files: Files
 
 
-class Writer:
-    """The one that changes an index. It holds the lock; its connection is its own."""
+class LocalWriter(Writer):
+    """The one that changes an index. Its connection is its own; threads take turns."""
 
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
         self.connection = connection
         self._folder = folder
+        self._turn = threading.RLock()
 
     def begin(self) -> bool:
         """Clear away what was never listed, and note that someone is writing; whether the last writer had closed."""
@@ -61,32 +65,41 @@ class Writer:
 
     # --- documents -------------------------------------------------------------------------------------------------
 
-    def add(self, documents: Sequence[EncodedDocument]) -> None:
-        """Add or replace documents, all or none; durable when it returns."""
+    def add(self, documents: Sequence[EncodedDocument]) -> list[Refusal]:
+        """Add or replace documents; durable when it returns. What is refused is not in the index afterwards."""
         # Prepared before the transaction begins; of several with one id the last counts.
-        prepared = [Prepared(document) for document in {d.document.id: d for d in documents}.values()]
-        if not prepared:
-            return
-        with transaction(self.connection):
-            change = Change(self.connection)
-            for document in prepared:
-                change.remove(document.id)
-                change.insert(document)
-            change.finish()
-            reach("documents written")
-        reach("documents committed")
-        if self._loose() >= FLUSH:
-            self.flush()
+        prepared = [prepare(document) for document in {d.document.id: d for d in documents}.values()]
+        refused: list[Refusal] = []
+        with self._changing():
+            if prepared:
+                with transaction(self.connection):
+                    change = Change(self.connection)
+                    for document in prepared:
+                        change.remove(document.id)
+                        refusal = document.refusal or change.insert(document)
+                        refused += [refusal] if refusal else []
+                    change.finish()
+                    reach("documents written")
+                reach("documents committed")
+            if self._loose() >= FLUSH:
+                self.flush()
+        return refused
 
     def delete(self, document_ids: Iterable[str]) -> int:
         """Delete documents; how many there were."""
-        with transaction(self.connection):
-            change = Change(self.connection)
-            count = sum(change.remove(id) for id in dict.fromkeys(document_ids))
-            change.finish()
-            reach("documents written")
-        reach("documents committed")
+        with self._changing():
+            with transaction(self.connection):
+                change = Change(self.connection)
+                count = sum(change.remove(id) for id in dict.fromkeys(document_ids))
+                change.finish()
+                reach("documents written")
+            reach("documents committed")
         return count
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        with self._turn, translated(self._folder):
+            yield
 
     # --- segments --------------------------------------------------------------------------------------------------
 
@@ -101,13 +114,14 @@ class Writer:
 
     def compact(self) -> None:
         """One segment of everything that is alive, and a database without holes: what was deleted is gone."""
-        self.flush()
-        found = self.segments()
-        (dead,) = self.connection.execute("SELECT count(*) FROM tombstones").fetchone()
-        if found and (len(found) > 1 or dead):
-            self._merge(found)
-        self.connection.execute("VACUUM")
-        self._empty_log()
+        with self._changing():
+            self.flush()
+            found = self.segments()
+            (dead,) = self.connection.execute("SELECT count(*) FROM tombstones").fetchone()
+            if found and (len(found) > 1 or dead):
+                self._merge(found)
+            self.connection.execute("VACUUM")
+            self._empty_log()
 
     def _mostly_dead(self) -> Sequence[Listed]:
         """A segment of whose passages more than half were deleted: it is worth writing again."""
@@ -132,10 +146,11 @@ class Writer:
 
     def rebuild(self, names: Sequence[str]) -> None:
         """Make listed segments again from the database."""
-        for segment in self.segments():
-            if segment.name in names:
-                log.warning("making segment %s again", segment.name)
-                self.build(segment.first, segment.last, replaced=[segment.name])
+        with self._changing():
+            for segment in self.segments():
+                if segment.name in names:
+                    log.warning("making segment %s again", segment.name)
+                    self.build(segment.first, segment.last, replaced=[segment.name])
 
     def _draft(self, number: int, first: int, last: int) -> Segment:
         """A part of a segment that is too large to be made in memory. It is never listed, so a crash leaves nothing."""
@@ -216,10 +231,11 @@ class Writer:
     def close(self) -> None:
         """Leave nothing for readers to do in memory, and let go of the database."""
         try:
-            self.flush()
-            if run := _uneven(self.segments()):
-                self._merge(run)
-            write_meta(self.connection, clean=1)
+            with self._changing():
+                self.flush()
+                if run := _uneven(self.segments()):
+                    self._merge(run)
+                write_meta(self.connection, clean=1)
         finally:
             self.abandon()
 

@@ -1,8 +1,7 @@
-"""The store on OpenSearch or Elasticsearch."""
+"""The engine on OpenSearch or Elasticsearch."""
 
 from __future__ import annotations
 
-from .opener import Opener, open_store
-from .store import OpenSearchStore
+from .engine import OpenSearchEngine
 
-__all__ = ["OpenSearchStore", "Opener", "open_store"]
+__all__ = ["OpenSearchEngine"]

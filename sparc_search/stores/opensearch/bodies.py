@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import IndexDamaged
-from ...interfaces import EncodedDocument, StoredPassage
 from ...ngrams import round_up_9bits
-from ...records import Document, EncodedPassage, Features, Passage, PhraseBlock, Section
+from ...records import FIELDS, LEX, Document, EncodedPassage, Features, Passage, PhraseBlock, Section
+from ...stored import EncodedDocument, StoredPassage
 from .. import phrase_block
-from ..local.features import as_features, decode_features, encode_features
+from ..features import as_features, decode_features, encode_features, nonzero
 
-FIELDS: Final = ("end", "lex", "start")
 _LONGEST_TAG: Final = 1_000
 _SCALE = struct.Struct("<d")
 
@@ -61,14 +60,10 @@ def passage_body(encoded: EncodedPassage, generation: int, *, readable: bool) ->
 
 def rounded(features: Features) -> dict[str, dict[str, float]]:
     """Features as every engine has them: above zero, 9 significant bits."""
-    unknown = set(features) - set(FIELDS)
-    if unknown:
-        raise ValueError(f"unknown feature fields: {sorted(unknown)}")
-    found = {}
-    for name in FIELDS:
-        values = {feature: value for feature, value in features.get(name, {}).items() if value}
-        found[name] = dict(zip(values, round_up_9bits(list(values.values())).tolist(), strict=True))
-    return found
+    return {
+        field: dict(zip(values, round_up_9bits(list(values.values())).tolist(), strict=True))
+        for field, values in nonzero(features).items()
+    }
 
 
 def _facts(passage: Passage) -> bytes:
@@ -202,7 +197,7 @@ def counts_of(passages: Iterable[EncodedPassage]) -> Counts:
     terms: Counter[str] = Counter()
     for passage in passages:
         number, words = number + 1, words + len(passage.passage.text.split())
-        terms.update(name for name, value in passage.features.get("lex", {}).items() if value)
+        terms.update(name for name, value in passage.features.get(LEX, {}).items() if value)
     return Counts(1, number, words, terms)
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from ...interfaces import FeatureCount, FeatureStatistics
-from .scan import every, pages
-from .server import Server
-from .view import View
+from ...records import LEX, SIDES
+from ...stored import FeatureCount, FeatureStatistics, spread
+from . import queries
+from .answers import whole
+from .scan import pages
+from .view import ServerView
 
 _LOOKED_AT: Final = 300
 """Passages whose features are looked through."""
@@ -25,60 +27,47 @@ _TRIED: Final = 5
 """Candidates that are counted, for each that is wanted."""
 
 
-def feature_statistics(server: Server, view: View, field: str, name: str, bins: int) -> FeatureStatistics:
+def feature_statistics(view: ServerView, field: str, name: str, bins: int) -> FeatureStatistics:
     """What is known of one feature."""
-    values = np.fromiter(_values(server, view, field, name), np.float64)
-    if not len(values):
-        return FeatureStatistics(0)
-    top = float(values.max())
-    counts, edges = np.histogram(values, bins, (0.0, top))
-    return FeatureStatistics(
-        len(values), float(values.min()), top, float(values.mean()), tuple(edges.tolist()), tuple(counts.tolist())
-    )
+    return spread(np.fromiter(_values(view, field, name), np.float64), bins)
 
 
-def _values(server: Server, view: View, field: str, name: str) -> Iterator[float]:
+def _values(view: ServerView, field: str, name: str) -> Iterator[float]:
     """The value of a feature in every passage that has it: the score of one linear clause."""
-    query = feature_query(field, name)
+    query = queries.feature(field, name)
     sort = ({"_score": "desc"}, {"id": "asc"})
-    for page in pages(server, view.state.passages_index, query, sort=sort, size=5_000):
+    for page in pages(view.server, view.state.passages_index, query, sort=sort, size=5_000):
         yield from (float(hit["sort"][0]) for hit in page)
 
 
-def feature_query(field: str, name: str) -> dict[str, Any]:
-    """Passages with a feature; the score is its value."""
-    return {"rank_feature": {"field": f"{field}.{name}", "linear": {}}}
-
-
-def frequent_features(server: Server, view: View, field: str, k: int) -> list[FeatureCount]:
+def frequent_features(view: ServerView, field: str, k: int) -> list[FeatureCount]:
     """The k features of a field that stand in most passages: of words all, of n-grams those in a sample."""
-    if field == "lex":
+    if field == LEX:
         counts = view.frequencies()
     else:
         sampled: Counter[str] = Counter()
-        for features in view.features(sample(view, _LOOKED_AT)).values():
+        for features in view.features(view.sample(_LOOKED_AT)).values():
             sampled.update(features[field].keys())
         likely = [name for name, _ in sampled.most_common(_TRIED * k)]
-        counts = Counter(dict(zip(likely, _counted(server, view, [(field, name) for name in likely]), strict=True)))
+        counts = Counter(dict(zip(likely, _counted(view, [(field, name) for name in likely]), strict=True)))
     return _first(counts, k)
 
 
-def features_like(server: Server, view: View, beginning: str, k: int) -> list[FeatureCount]:
-    """Features whose name begins like this: words by the statistics, bigrams by what follows a word in a sample."""
-    first, space, _ = beginning.rpartition(" ")
+def features_like(view: ServerView, beginning: str, k: int) -> list[FeatureCount]:
+    """Features whose name begins like this: words by the statistics, longer n-grams by what follows one in a sample."""
+    before, space, _ = beginning.rpartition(" ")
     if not space:
         counts = view.frequencies()
         return _first(Counter({name: n for name, n in counts.items() if name.startswith(beginning)}), k)
-    query = every(feature_query("lex", first))
+    query = queries.every(queries.feature(LEX, before.rpartition(" ")[2]))
     found: Counter[str] = Counter()
-    hits = next(pages(server, view.state.passages_index, query, size=_LOOKED_AT), [])
+    hits = next(pages(view.server, view.state.passages_index, query, size=_LOOKED_AT), [])
     for features in view.features([hit["sort"][0] for hit in hits]).values():
-        names = {name for field in ("start", "end") for name in features[field] if name.startswith(beginning)}
+        names = {name for field in SIDES for name in features[field] if name.startswith(beginning)}
         found.update(names)
     likely = [name for name, _ in found.most_common(k)]
-    starts = _counted(server, view, [("start", name) for name in likely])
-    ends = _counted(server, view, [("end", name) for name in likely])
-    return _first(Counter({name: max(pair) for name, *pair in zip(likely, starts, ends, strict=True)}), k)
+    by_side = [_counted(view, [(side, name) for name in likely]) for side in SIDES]
+    return _first(Counter({name: max(pair) for name, *pair in zip(likely, *by_side, strict=True)}), k)
 
 
 def _first(counts: Counter[str], k: int) -> list[FeatureCount]:
@@ -86,19 +75,13 @@ def _first(counts: Counter[str], k: int) -> list[FeatureCount]:
     return [FeatureCount(name, count) for name, count in ordered[:k] if count > 0]
 
 
-def _counted(server: Server, view: View, features: Sequence[tuple[str, str]]) -> list[int]:
+def _counted(view: ServerView, features: Sequence[tuple[str, str]]) -> list[int]:
     """In how many passages each stands."""
     if not features:
         return []
     lines = []
     for field, name in features:
-        body = {"size": 0, "track_total_hits": True, "query": every(feature_query(field, name))}
+        body = {"size": 0, "track_total_hits": True, "query": queries.every(queries.feature(field, name))}
         lines.append(f'{{"index":"{view.state.passages_index}"}}\n{json.dumps(body)}\n')
-    answers = server.request("POST", "/_msearch", "".join(lines))["responses"]
-    return [int(answer["hits"]["total"]["value"]) for answer in answers]
-
-
-def sample(view: View, count: int) -> list[str]:
-    """The ids of so many passages, evenly spread over the ids."""
-    ids = view.matching({})
-    return [ids[n] for n in sorted({number * len(ids) // count for number in range(count)})] if ids else []
+    answers = view.server.request("POST", "/_msearch", "".join(lines))["responses"]
+    return [int(whole(answer, view.server.shown)["hits"]["total"]["value"]) for answer in answers]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...interfaces import EncodedDocument, Refusal
+from ...stored import EncodedDocument, Refusal
 
 LONGEST_ID = 8_000
 """Bytes. Servers take no term above 32,766."""

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from ...errors import IndexDamaged, IndexFailure, IndexMismatch, IndexNotFound
 from ...mappings import index_bodies
+from ...records import FIELDS
 from .failures import Refused
 from .names import FORMAT, Names, Version, writing
 from .server import LOADING, Server
@@ -121,7 +122,7 @@ def begin(server: Server, names: Names, encoder: str, shape: Shape) -> Version:
     passages, documents = bodies["passages"], bodies["documents"]
     passages["settings"]["index"]["number_of_shards"] = shape.shards
     if not shape.readable:
-        passages["mappings"]["_source"]["excludes"] += ["start", "end", "lex"]
+        passages["mappings"]["_source"]["excludes"] += FIELDS
     for index, body in ((version.documents, documents), (version.passages, passages)):
         body["mappings"]["_meta"] = {_META: asdict(meta)}
         body["aliases"] = {writing(index): {}}

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from ...errors import UsageError
-from ...interfaces import DocumentFacts, ListedDocuments, ListedPassages, Listing
-from .bodies import read_facts, read_tag, tag
-from .catalogue import feature_query
-from .scan import complete
-from .server import Server
-from .view import View
+from ...stored import DocumentFacts, ListedDocuments, ListedPassages, Listing
+from . import queries
+from .bodies import read_facts, read_tag
+from .view import ServerView
 
 _DEEPEST: Final = 10_000
 """Servers go no further into a list."""
@@ -19,28 +17,28 @@ _DEEPEST: Final = 10_000
 _MOST_VALUES: Final = 5_000
 
 
-def list_passages(server: Server, view: View, listing: Listing) -> ListedPassages:
+def list_passages(view: ServerView, listing: Listing) -> ListedPassages:
     """One page of the passages that fit."""
     body = _page(listing) | {"stored_fields": ["facts"], "track_total_hits": True}
-    answer = complete(server.request("POST", f"/{view.state.passages_index}/_search", body), server.shown)
+    answer = view.search(body)
     hits = answer["hits"]["hits"]
     passages = tuple(read_facts(hit["fields"]) for hit in hits[: listing.size])
     return ListedPassages(passages, int(answer["hits"]["total"]["value"]), len(hits) > listing.size)
 
 
-def list_documents(server: Server, view: View, listing: Listing) -> ListedDocuments:
+def list_documents(view: ServerView, listing: Listing) -> ListedDocuments:
     """One page of the documents with a passage that fits."""
     body = _page(listing) | {"collapse": {"field": "document"}, "docvalue_fields": ["document"]}
-    answer = complete(server.request("POST", f"/{view.state.passages_index}/_search", body), server.shown)
+    answer = view.search(body)
     ids = [str(hit["fields"]["document"][0]) for hit in answer["hits"]["hits"]]
     total = view.state.documents if _is_everything(listing) else None
     return ListedDocuments(tuple(_facts(view, ids[: listing.size])), total, len(ids) > listing.size)
 
 
-def metadata_values(server: Server, view: View, k: int) -> dict[str, list[tuple[str, int]]]:
+def metadata_values(view: ServerView, k: int) -> dict[str, list[tuple[str, int]]]:
     """For each key of the metadata its k most frequent values."""
     body = {"size": 0, "aggs": {"tags": {"terms": {"field": "tags", "size": _MOST_VALUES}}}}
-    answer = complete(server.request("POST", f"/{view.state.passages_index}/_search", body), server.shown)
+    answer = view.search(body)
     found: dict[str, list[tuple[str, int]]] = {}
     for bucket in answer["aggregations"]["tags"]["buckets"]:
         pair = read_tag(bucket["key"])
@@ -50,7 +48,7 @@ def metadata_values(server: Server, view: View, k: int) -> dict[str, list[tuple[
     return {key: values[:k] for key, values in ordered.items()}
 
 
-def _facts(view: View, ids: Sequence[str]) -> Iterable[DocumentFacts]:
+def _facts(view: ServerView, ids: Sequence[str]) -> Iterable[DocumentFacts]:
     for record in view.records(ids):
         document = record.document
         yield DocumentFacts(document.id, document.title, document.source, document.metadata, len(record.passage_ids))
@@ -61,26 +59,7 @@ def _page(listing: Listing) -> dict[str, Any]:
         raise UsageError(f"the list is shown up to its {_DEEPEST:,}th entry", "narrow it down")
     order = [{"generation": "asc"}, {"document": "asc"}, {"number": "asc"}]
     more = {"sort": order, "from": listing.offset, "size": listing.size + 1, "_source": False}
-    return {"query": _query(listing), **more}
-
-
-def _query(listing: Listing) -> dict[str, Any]:
-    filters = [_holding(word) for word in listing.text.split()]
-    filters += _conditions(listing.where, listing.features)
-    if listing.document_id:
-        filters.append({"term": {"document": {"value": listing.document_id}}})
-    return {"bool": {"filter": filters, "must_not": _conditions(listing.without, listing.without_features)}}
-
-
-def _holding(word: str) -> dict[str, Any]:
-    """A word, or the beginning of one, in text or title; or a piece of metadata that is just this."""
-    written = {"multi_match": {"query": word, "fields": ["text", "title"], "type": "phrase_prefix"}}
-    return {"bool": {"should": [written, {"term": {"metadata": {"value": word}}}], "minimum_should_match": 1}}
-
-
-def _conditions(where: Iterable[tuple[str, str]], features: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
-    tags = [{"term": {"tags": {"value": tag(key, value)}}} for key, value in where]
-    return [*tags, *(feature_query(field, name) for field, name in features)]
+    return {"query": queries.listing(listing), **more}
 
 
 def _is_everything(listing: Listing) -> bool:

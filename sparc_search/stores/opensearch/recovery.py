@@ -18,7 +18,8 @@ from typing import Any
 from .bodies import Counts, Record, read_record, record_body
 from .bulk import Action
 from .names import key, writing
-from .scan import every, pages
+from .queries import every
+from .scan import pages
 from .server import LOADING, Server
 from .state import State
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...errors import EngineError
+from .answers import missing, whole
 from .server import Server
 
 
@@ -19,8 +19,12 @@ def pages(
     source: Any = False,
     stored: Sequence[str] = (),
     after: Sequence[Any] | None = None,
+    lacks: list[str] | None = None,
 ) -> Iterator[list[dict[str, Any]]]:
-    """Hits that match, so many at a time; each has its `sort` values."""
+    """Hits that match, so many at a time; each has its `sort` values.
+
+    A scan with a hole is `Incomplete`, unless there is a list for what it lacks.
+    """
     body: dict[str, Any] = {
         "query": query,
         "size": size,
@@ -33,40 +37,14 @@ def pages(
     while True:
         if after is not None:
             body["search_after"] = list(after)
-        hits = complete(server.request("POST", f"/{index}/_search", body), server.shown)["hits"]["hits"]
+        answer = server.request("POST", f"/{index}/_search", body)
+        if lacks is None:
+            whole(answer, server.shown)
+        else:
+            lacks += missing(answer, server.shown)
+        hits = answer["hits"]["hits"]
         if hits:
             yield hits
         if len(hits) < size:
             return
         after = hits[-1]["sort"]
-
-
-def complete(answer: Any, where: str) -> Any:
-    """The answer, if nothing is missing from it: a scan with holes is worse than none."""
-    found = missing(answer)
-    if found:
-        raise EngineError(f"{where} could not read everything: {found}", "see its health, and try again")
-    return answer
-
-
-def missing(answer: Mapping[str, Any]) -> str:
-    """What an answer lacks; empty if it is whole."""
-    shards = answer.get("_shards", {})
-    if answer.get("timed_out"):
-        return "the search was cut off by a time limit"
-    failed = int(shards.get("failed", 0))
-    if not failed:
-        return ""
-    reasons = {str(f.get("reason", {}).get("reason", "")) for f in shards.get("failures", []) if isinstance(f, dict)}
-    why = f": {min(reasons)}" if reasons else ""
-    return f"{failed} of {shards.get('total', '?')} shards failed{why}"[:300]
-
-
-def match_all() -> dict[str, Any]:
-    """Everything."""
-    return {"match_all": {}}
-
-
-def every(*conditions: Mapping[str, Any]) -> dict[str, Any]:
-    """What fits all conditions."""
-    return {"bool": {"filter": list(conditions)}} if conditions else match_all()

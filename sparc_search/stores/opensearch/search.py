@@ -1,4 +1,4 @@
-"""Sparse queries on a server: one clause for each feature, exact order, ties by passage id.
+"""Sparse search on a server: exact order, ties by passage id.
 
 Servers add up in 32 bits. Where two scores are so close that this may have changed their order, the features of those
 passages are read and added up here in 64 bits, as the local engine does; that is rare.
@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...interfaces import Hit
 from ...records import Features
-from .bodies import FIELDS, tag
-
-MOST_CLAUSES: Final = 1_000
-"""Servers take 1,024."""
+from ...stored import Hit
+from . import queries
 
 MARGIN: Final = 10
 """Hits beyond the k that are wanted, to see what else came close."""
@@ -22,46 +19,13 @@ MARGIN: Final = 10
 CLOSE: Final = 1e-6
 """Two scores that differ by less than this share of the larger may be in the wrong order."""
 
-_LEAST: Final = 1.2e-38
 _TIME: Final = "30s"
 
 
-def clauses(query: Features) -> list[tuple[str, str, float]]:
-    """(field, name, weight) of a query, in an order that depends on nothing but its names."""
-    found = [
-        (field, name, float(weight))
-        for field, weights in sorted(query.items())
-        for name, weight in sorted(weights.items())
-        if field in FIELDS and weight > _LEAST
-    ]
-    if len(found) > MOST_CLAUSES:
-        heaviest = sorted(found, key=lambda clause: -clause[2])[:MOST_CLAUSES]
-        found = sorted(heaviest)
-    return found
-
-
 def body(query: Features, size: int, where: Mapping[str, str], *, count_hits: bool) -> dict[str, Any]:
-    """A search for the passages with the highest dot product."""
-    should = [
-        {"rank_feature": {"field": f"{field}.{name}", "linear": {}, "boost": weight}}
-        for field, name, weight in clauses(query)
-    ]
-    found: dict[str, Any] = {"should": should, "minimum_should_match": 1}
-    if where:
-        found["filter"] = conditions(where)
-    return {
-        "query": {"bool": found},
-        "size": size,
-        "sort": ["_score", {"id": "asc"}],
-        "_source": False,
-        "track_total_hits": count_hits,
-        "timeout": _TIME,
-    }
-
-
-def conditions(where: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Metadata that a passage must have, as filters."""
-    return [{"term": {"tags": {"value": tag(key, value)}}} for key, value in sorted(where.items())]
+    """A search for the passages with the highest dot product: their ids and scores alone."""
+    more = {"_source": False, "track_total_hits": count_hits, "timeout": _TIME}
+    return queries.sparse_search(query, size, where) | more
 
 
 def read_hits(answer: Mapping[str, Any]) -> list[Hit]:
@@ -91,7 +55,7 @@ def close(higher: Hit, lower: Hit) -> bool:
 def exact_score(query: Features, features: Features) -> float:
     """The dot product in 64 bits, added in the order of `clauses`."""
     total = 0.0
-    for field, name, weight in clauses(query):
+    for field, name, weight in queries.clauses(query):
         value = features.get(field, {}).get(name)
         if value:
             total += weight * value

@@ -12,11 +12,15 @@ from ...errors import EngineError
 from .access import Access
 from .dialects import recognise
 from .failures import Passing, described
+from .nodes import Ask, Nodes, Unreachable
 
 TIMEOUT: Final = 60.0
 """Seconds that one request may take."""
 
 CONNECTIONS: Final = 8
+_READING: Final = ("/_search", "/_msearch", "/_mget")
+"""Ends of paths to which a POST only reads."""
+
 _LOGGERS: Final = ("opensearch", "opensearchpy.trace", "urllib3")
 
 
@@ -54,7 +58,8 @@ class Server:
 
     def __init__(self, access: Access) -> None:
         self.shown = access.shown
-        self._client = _connect(access)
+        self._clients = [_connect(access, url) for url in access.urls]
+        self._nodes = Nodes(len(self._clients))
         try:
             self.dialect, self.version = recognise(self.request("GET", "/", patience=ONCE), self.shown)
         except BaseException:
@@ -74,11 +79,22 @@ class Server:
         return retried(patience, self.send, method, path, body, params)
 
     def send(self, method: str, path: str, body: Any = None, params: Mapping[str, object] | None = None) -> Any:
-        """One request, tried once."""
+        """One request, tried once, on whichever node can be reached; the first answer, if it only reads."""
+
+        def ask(client: Any) -> Ask:
+            return lambda near: self._send(client, method, path, *_addressed(path, body, params or {}, near=near))
+
+        asks = [ask(client) for client in self._clients]
+        if len(asks) == 1:
+            return asks[0](False)
+        reads = method == "GET" or path.endswith(_READING)
+        return self._nodes.first_to_answer(asks) if reads else self._nodes.one_after_the_other(asks)
+
+    def _send(self, client: Any, method: str, path: str, body: Any, params: dict[str, object]) -> Any:
         from opensearchpy import exceptions
 
         try:
-            return self._client.transport.perform_request(method, path, params=dict(params or {}), body=body)
+            return client.transport.perform_request(method, path, params=params, body=body)
         except exceptions.SSLError as error:
             raise EngineError(
                 f"no trusted connection to {self.shown}: {_cause(error)}",
@@ -87,7 +103,7 @@ class Server:
         except exceptions.ConnectionTimeout as error:
             raise Passing(f"{self.shown} did not answer in {TIMEOUT:.0f} s", "see whether it is overloaded") from error
         except exceptions.ConnectionError as error:
-            raise Passing(
+            raise Unreachable(
                 f"cannot reach {self.shown}: {_cause(error)}",
                 "start it (`sparc-search opensearch start`), or set `url`",
             ) from error
@@ -100,10 +116,22 @@ class Server:
 
     def close(self) -> None:
         """Let go of connections."""
-        self._client.close()
+        for client in self._clients:
+            client.close()
 
 
-def _connect(access: Access) -> Any:
+def _addressed(path: str, body: Any, params: Mapping[str, object], *, near: bool) -> tuple[Any, dict[str, object]]:
+    """Body and parameters; with `near`, for a copy on the node that is asked, where a request can say so."""
+    if near and path.endswith("/_msearch"):  # it says so for each search, in the line above it
+        lines = str(body).split("\n")
+        lines[:-1:2] = [f'{{"preference":"_local",{line[1:]}' for line in lines[:-1:2]]
+        return "\n".join(lines), dict(params)
+    if near and (path.endswith(_READING) or "/_doc/" in path):
+        return body, {**params, "preference": "_local"}
+    return body, dict(params)
+
+
+def _connect(access: Access, url: str) -> Any:
     try:
         from opensearchpy import OpenSearch
     except ImportError as error:
@@ -118,9 +146,7 @@ def _connect(access: Access) -> Any:
         more["headers"] = {"Authorization": access.api_key if " " in access.api_key else f"ApiKey {access.api_key}"}
     if access.ca_file:
         more["ca_certs"] = access.ca_file
-    return OpenSearch(
-        list(access.urls), max_retries=0, retry_on_timeout=False, timeout=TIMEOUT, pool_maxsize=CONNECTIONS, **more
-    )
+    return OpenSearch([url], max_retries=0, retry_on_timeout=False, timeout=TIMEOUT, pool_maxsize=CONNECTIONS, **more)
 
 
 def _cause(error: Any) -> str:

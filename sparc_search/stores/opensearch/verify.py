@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ...errors import IndexDamaged
-from ...interfaces import CheckReport, Problem
-from ..local.verify import block_problems
-from .bodies import FIELDS, read_features, read_passage, read_record, read_vector
+from ...records import FIELDS, LEX
+from ...stored import CheckReport, Problem
+from ..block_checks import block_problems
+from .bodies import read_features, read_passage, read_record, read_vector
 from .names import key
-from .scan import every, pages
-from .search import body as search_body
-from .server import Server
+from .queries import every, sparse_search
+from .scan import pages
 from .state import read_statistics
-from .view import View
-from .writer import Writer
+from .view import ServerView
+from .writer import ServerWriter
 
 STATISTICS: Final = "statistics"
 LEFTOVERS: Final = "leftovers"
@@ -36,21 +36,25 @@ class _Seen:
     found: set[str] = field(default_factory=set)
 
 
-def verify(server: Server, view: View) -> CheckReport:
+def verify(view: ServerView) -> CheckReport:
     """Check one version."""
     seen = _Seen()
-    problems = [*_records(server, view, seen), *_passages(server, view, seen)]
+    problems = [*_records(view, seen), *_passages(view, seen)]
     missing = sorted(seen.owners.keys() - seen.found)
-    problems += [Problem(f"passage {id}", f"is missing from document {seen.owners[id]}") for id in missing]
-    problems += _counts(server, view, seen)
-    problems += _found_again(server, view, sorted(seen.found))
+    problems += [_missing(id, seen.owners[id]) for id in missing]
+    problems += _counts(view, seen)
+    problems += _found_again(view, sorted(seen.found))
     counts = {"documents": seen.documents, "passages": len(seen.found), "terms": len(seen.terms)}
     return CheckReport(counts, tuple(problems))
 
 
-def _records(server: Server, view: View, seen: _Seen) -> Iterator[Problem]:
+def _missing(passage_id: str, document_id: str) -> Problem:
+    return Problem(f"passage {passage_id}", f"is missing from document {document_id}", document=document_id)
+
+
+def _records(view: ServerView, seen: _Seen) -> Iterator[Problem]:
     query, index = every({"term": {"kind": "document"}}), view.state.version.documents
-    for page in pages(server, index, query, size=100, source=True):
+    for page in pages(view.server, index, query, size=100, source=True):
         for hit in page:
             record = read_record(hit["_source"])
             id = record.document.id
@@ -69,17 +73,17 @@ def _records(server: Server, view: View, seen: _Seen) -> Iterator[Problem]:
                     yield Problem(f"passage {passage_id}", f"belongs to {id} and to {seen.owners[passage_id]}")
 
 
-def _passages(server: Server, view: View, seen: _Seen) -> Iterator[Problem]:
+def _passages(view: ServerView, seen: _Seen) -> Iterator[Problem]:
     stored = ("block", "facts", "vector", "features")
     source = ["id", "document", "generation", *FIELDS]
-    for page in pages(server, view.state.passages_index, every(), size=100, source=source, stored=stored):
+    for page in pages(view.server, view.state.passages_index, every(), size=100, source=source, stored=stored):
         for hit in page:
-            yield from (
-                Problem(f"passage {hit['_source']['id']}", what, part) for what, part in _passage(hit, view, seen)
-            )
+            id = hit["_source"]["id"]
+            for what, part in _passage(hit, view, seen):
+                yield Problem(f"passage {id}", what, part, "" if part else seen.owners.get(id, ""))
 
 
-def _passage(hit: Any, view: View, seen: _Seen) -> Iterator[tuple[str, str]]:
+def _passage(hit: Any, view: ServerView, seen: _Seen) -> Iterator[tuple[str, str]]:
     source, id = hit["_source"], hit["_source"]["id"]
     seen.found.add(id)
     if source["generation"] > view.state.generation:
@@ -101,15 +105,15 @@ def _passage(hit: Any, view: View, seen: _Seen) -> Iterator[tuple[str, str]]:
         yield f"calls itself {stored.passage.id!r} where it is kept whole", ""
     if vector.tobytes() != stored.block.passage_vector.tobytes():
         yield "has another vector than its block", ""
-    if len(features["lex"]) != len(stored.block.lex_ids):
+    if len(features[LEX]) != len(stored.block.lex_ids):
         yield "has other terms than its block", ""
     yield from ((what, "") for what in block_problems(stored.block, len(stored.passage.text)))
 
 
-def _counts(server: Server, view: View, seen: _Seen) -> Iterator[Problem]:
+def _counts(view: ServerView, seen: _Seen) -> Iterator[Problem]:
     state = view.state
     try:
-        stored = read_statistics(server, state)
+        stored = read_statistics(view.server, state)
     except IndexDamaged as error:
         yield Problem("statistics", error.message, STATISTICS)
         return
@@ -123,20 +127,20 @@ def _counts(server: Server, view: View, seen: _Seen) -> Iterator[Problem]:
             yield Problem("statistics", f"say {says} {name}, there are {holds}", STATISTICS)
 
 
-def _found_again(server: Server, view: View, ids: Sequence[str]) -> Iterator[Problem]:
+def _found_again(view: ServerView, ids: Sequence[str]) -> Iterator[Problem]:
     """Features of some passages are searched for, each by its name: the server must find them, with their value."""
     some = sorted({ids[n * len(ids) // _LOOKED_UP] for n in range(_LOOKED_UP)}) if ids else []
     for id, fields in view.features(some).items():
         features = [(name, *next(iter(sorted(values.items())))) for name, values in fields.items() if values]
         for field_name, feature, value in features:
-            body = search_body({field_name: {feature: 1.0}}, 1, {}, count_hits=False)
+            body = sparse_search({field_name: {feature: 1.0}}, 1, {})
             body["query"]["bool"]["filter"] = [{"term": {"id": {"value": id}}}]
-            hits = server.request("POST", f"/{view.state.passages_index}/_search", body)["hits"]["hits"]
+            hits = view.search(body)["hits"]["hits"]
             if not hits or abs(hits[0]["sort"][0] - value) > 1e-6 * value:
                 yield Problem(f"passage {id}", f"is not found by its feature {field_name} {feature!r}")
 
 
-def repair(server: Server, writer: Writer, names: Sequence[str]) -> None:
+def repair(writer: ServerWriter, names: Sequence[str]) -> None:
     """Put right what a crash left, and count again."""
     if LEFTOVERS in names:
         writer.put_right()

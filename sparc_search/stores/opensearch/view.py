@@ -7,7 +7,6 @@ commits meanwhile may show in a search of the same view; a passage never shows t
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -16,15 +15,27 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...block_batch import Blocks
-from ...errors import EngineError
-from ...interfaces import EncodedDocument, Hit, Statistics, StoredPassage, VectorChange
-from ...records import EncodedPassage, Features, Passage
+from ...engine import View, Where
+from ...records import FIELDS, Document, EncodedPassage, Features
+from ...stored import (
+    EncodedDocument,
+    Fetched,
+    FetchedBlocks,
+    FetchedPassages,
+    Hit,
+    Hits,
+    Matching,
+    Missing,
+    Statistics,
+    VectorChange,
+)
 from ..stored_blocks import blocks_of
 from . import search
-from .bodies import FIELDS, Record, read_block, read_facts, read_features, read_passage, read_record, read_vector
+from .answers import complete, missing, unread, whole
+from .bodies import Record, read_block, read_facts, read_features, read_passage, read_record, read_vector
 from .names import key
-from .scan import every, missing, pages
+from .queries import clauses, conditions, every
+from .scan import pages
 from .server import Server
 from .state import State
 
@@ -38,7 +49,7 @@ _VECTORS: Final = 2_000
 _EXPORTED: Final = 50
 
 
-class View:
+class ServerView(View):
     """Reads and searches one state."""
 
     def __init__(
@@ -48,115 +59,103 @@ class View:
         frequencies: Callable[[State], Counter[str]],
         filters: dict[Any, list[str]],
     ) -> None:
-        self._server = server
+        self.server = server
         self.state = state
         self.identity = state.identity
-        self._frequencies = frequencies
+        self.frequencies_of = frequencies
         self._filters = filters
-        self._own = threading.local()
         self._known: dict[str, Mapping[str, Any]] = {}
         """Stored fields of passages that were fetched, by id."""
 
     # --- searching -------------------------------------------------------------------------------------------------
 
-    def sparse_search(self, query: Features, k: int, where: Mapping[str, str]) -> list[Hit]:
-        """The k passages with the highest dot product, ties by passage id; only positive scores."""
-        return self.sparse_search_many([query], k, where)[0]
-
-    def sparse_search_many(self, queries: Sequence[Features], k: int, where: Mapping[str, str]) -> list[list[Hit]]:
-        """The same for several queries, in one request."""
-        found: list[list[Hit]] = [[] for _ in queries]
-        asked = [(number, query) for number, query in enumerate(queries) if search.clauses(query)]
+    def sparse_search(self, queries: Sequence[Features], k: int, where: Where) -> list[Hits]:
+        """For each query the k passages with the highest dot product; all in one request."""
+        found = [Hits() for _ in queries]
+        asked = [number for number, query in enumerate(queries) if clauses(query)]
         size = min(k + search.MARGIN, _MOST)
         while asked and k > 0:
             again = []
-            for (number, query), hits in zip(asked, self._search([q for _, q in asked], size, where), strict=True):
-                if len(hits) == size < _MOST and _all_close(hits[k - 1 :]):
-                    again.append((number, query))  # whoever comes next may be as good
+            for number, own in zip(asked, self._search([queries[n] for n in asked], size, where), strict=True):
+                if len(own.hits) == size < _MOST and _all_close(own.hits[k - 1 :]):
+                    again.append(number)  # whoever comes next may be as good
                 else:
-                    found[number] = self._in_order(query, hits, k)
+                    found[number] = self._in_order(queries[number], own, k)
             asked, size = again, min(size * 4, _MOST)
         return found
 
-    def _search(self, queries: Sequence[Features], size: int, where: Mapping[str, str]) -> list[list[Hit]]:
-        count_hits, index = self._server.dialect.count_hits, self.state.passages_index
+    def _search(self, queries: Sequence[Features], size: int, where: Where) -> list[Hits]:
+        count_hits, index = self.server.dialect.count_hits, self.state.passages_index
         bodies = [search.body(query, size, where, count_hits=count_hits) for query in queries]
         if len(bodies) == 1:
-            answers = [self._server.request("POST", f"/{index}/_search", bodies[0])]
+            answers = [self.server.request("POST", f"/{index}/_search", bodies[0])]
         else:
             lines = "".join(f'{{"index":"{index}"}}\n{json.dumps(body)}\n' for body in bodies)
-            answers = self._server.request("POST", "/_msearch", lines)["responses"]
-        return [self._hits(answer) for answer in answers]
+            answers = self.server.request("POST", "/_msearch", lines)["responses"]
+        return [Hits(search.read_hits(answer), missing(answer, self.server.shown)) for answer in answers]
 
-    def _hits(self, answer: Mapping[str, Any]) -> list[Hit]:
-        if "error" in answer:  # of one search among several
-            raise EngineError(f"{self._server.shown} could not search: {answer['error']}", "see the log of the server")
-        if what := missing(answer):
-            self._problems.append(what)
-        return search.read_hits(answer)
-
-    def _in_order(self, query: Features, hits: list[Hit], k: int) -> list[Hit]:
+    def _in_order(self, query: Features, found: Hits, k: int) -> Hits:
         """The first k in their exact order."""
+        hits, lacks = found.hits, found.missing
         unsure = search.unsure(hits, k)
         if unsure:
-            exact = {id: search.exact_score(query, found) for id, found in self.features(unsure).items()}
-            hits = [Hit(hit.passage_id, exact.get(hit.passage_id, hit.score)) for hit in hits]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.passage_id))[:k]
+            features, unread = self._features(unsure)
+            exact = {id: search.exact_score(query, own) for id, own in features.items()}
+            hits, lacks = [Hit(hit.passage_id, exact.get(hit.passage_id, hit.score)) for hit in hits], lacks + unread
+        return Hits(sorted(hits, key=lambda hit: (-hit.score, hit.passage_id))[:k], lacks)
 
-    @property
-    def _problems(self) -> list[str]:
-        if not hasattr(self._own, "problems"):
-            self._own.problems = []
-        problems: list[str] = self._own.problems
-        return problems
-
-    def degraded(self) -> tuple[str, ...]:
-        """What was missing from the results since it was asked last, by this thread."""
-        found = tuple(dict.fromkeys(self._problems))
-        self._problems.clear()
-        return found
+    def search(self, body: Mapping[str, Any]) -> Any:
+        """The answer to any search for passages, if it is whole."""
+        return whole(self.server.request("POST", f"/{self.state.passages_index}/_search", body), self.server.shown)
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
-    def fetch(self, passage_ids: Sequence[str]) -> list[StoredPassage]:
-        """Passages by id, in that order; those that have vanished are left out."""
-        found = self._get_many(passage_ids, stored=("block", "facts"))
-        return [read_passage(one["fields"]) for one in found.values()]
+    def fetch(self, passage_ids: Sequence[str]) -> Fetched:
+        """Passages by id, in that order; those that are not there are left out."""
+        found, lacks = self._get_many(passage_ids, stored=("block", "facts"))
+        return Fetched([read_passage(one["fields"]) for one in found.values()], lacks)
 
-    def fetch_batch(self, passage_ids: Sequence[str]) -> tuple[list[str], Blocks | None]:
-        """The ids of those that are there, in that order, and their phrase blocks."""
-        found = self._get_many(passage_ids, stored=("block", "facts"))
+    def fetch_blocks(self, passage_ids: Sequence[str]) -> FetchedBlocks:
+        """The phrase blocks of those passages that are there, in that order."""
+        found, lacks = self._get_many(passage_ids, stored=("block", "facts"))
         # Passages of answers are asked for next. They are small, and another request would take longer.
         self._known.update(
             (id, {"facts": one["fields"]["facts"]}) for id, one in found.items() if "facts" in one["fields"]
         )
         blocks = [read_block(one["fields"]) for one in found.values()]
-        return list(found), blocks_of(blocks) if blocks else None
+        return FetchedBlocks(list(found), blocks_of(blocks) if blocks else None, lacks)
 
-    def fetch_passages(self, passage_ids: Sequence[str]) -> list[Passage]:
-        """Passages without their blocks, in that order; those that have vanished are left out."""
-        missing = [id for id in passage_ids if id not in self._known]
-        self._known.update((id, one["fields"]) for id, one in self._get_many(missing, stored=("facts",)).items())
-        return [read_facts(self._known[id]) for id in passage_ids if id in self._known]
+    def fetch_passages(self, passage_ids: Sequence[str]) -> FetchedPassages:
+        """Passages without their blocks, in that order; those that are not there are left out."""
+        found, lacks = self._get_many([id for id in passage_ids if id not in self._known], stored=("facts",))
+        self._known.update((id, one["fields"]) for id, one in found.items())
+        return FetchedPassages([read_facts(self._known[id]) for id in passage_ids if id in self._known], lacks)
 
     def features(self, passage_ids: Sequence[str]) -> dict[str, dict[str, dict[str, float]]]:
         """The features of passages, by id."""
-        found = self._get_many(passage_ids, stored=("features",), source=FIELDS)
-        return {id: read_features(one.get("fields", {}), one.get("_source", {})) for id, one in found.items()}
+        found, lacks = self._features(passage_ids)
+        complete(found, lacks, self.server.shown)
+        return found
+
+    def _features(self, passage_ids: Sequence[str]) -> tuple[dict[str, dict[str, dict[str, float]]], Missing]:
+        found, lacks = self._get_many(passage_ids, stored=("features",), source=FIELDS)
+        return {id: read_features(one.get("fields", {}), one.get("_source", {})) for id, one in found.items()}, lacks
 
     def _get_many(
         self, passage_ids: Sequence[str], *, stored: Sequence[str], source: Sequence[str] = ()
-    ) -> dict[str, Any]:
+    ) -> tuple[dict[str, Any], Missing]:
         """Passages by id as the server has them. Not "realtime": what a writer has not committed is not looked at."""
-        index, found = self.state.passages_index, {}
         params = {"stored_fields": ",".join(stored), "realtime": "false"}
         params["_source"] = ",".join(source) if source else "false"
-        for begin in range(0, len(passage_ids), _AT_ONCE):
-            some = passage_ids[begin : begin + _AT_ONCE]
-            body = {"ids": [key(id) for id in some]}
-            docs = self._server.request("POST", f"/{index}/_mget", body, params)["docs"]
-            found.update({id: doc for id, doc in zip(some, docs, strict=True) if _is_there(doc, self._server.shown)})
-        return found
+        docs = list(self._get(self.state.passages_index, passage_ids, params))
+        found = {id: doc for id, doc in zip(passage_ids, docs, strict=True) if doc.get("found")}
+        return found, unread(docs, len(docs))
+
+    def _get(self, index: str, ids: Sequence[str], params: Mapping[str, object] | None = None) -> Iterator[Any]:
+        """What the server says to each id, in that order."""
+        for begin in range(0, len(ids), _AT_ONCE):
+            body = {"ids": [key(id) for id in ids[begin : begin + _AT_ONCE]]}
+            yield from self.server.request("POST", f"/{index}/_mget", body, params)["docs"]
 
     def statistics(self, lex_names: Sequence[str]) -> Statistics:
         """Number of passages and, of these terms, in how many each stands."""
@@ -166,75 +165,71 @@ class View:
 
     def frequencies(self) -> Counter[str]:
         """In how many passages each term stands. Not to be changed."""
-        return self._frequencies(self.state)
+        return self.frequencies_of(self.state)
 
     def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
-        """The content hash of each document that is there."""
-        found: dict[str, str] = {}
-        params = {"stored_fields": "content_hash", "_source": "false"}
-        for begin in range(0, len(document_ids), _AT_ONCE):
-            some = document_ids[begin : begin + _AT_ONCE]
-            path = f"/{self.state.version.documents}/_mget"
-            docs = self._server.request("POST", path, {"ids": [key(id) for id in some]}, params)["docs"]
-            for id, doc in zip(some, docs, strict=True):
-                if _is_there(doc, self._server.shown) and (hashed := doc["fields"]["content_hash"][0]):
-                    found[id] = hashed
-        return found
+        """The content hash of each of these documents that is there."""
+        docs = self._documents(document_ids, {"stored_fields": "content_hash", "_source": "false"})
+        hashes = {id: doc["fields"]["content_hash"][0] for id, doc in docs.items()}
+        return {id: hashed for id, hashed in hashes.items() if hashed}
+
+    def _documents(self, ids: Sequence[str], params: Mapping[str, object] | None = None) -> dict[str, Any]:
+        """The documents that are there. One that cannot be read is an error, not an absence."""
+        docs = list(self._get(self.state.version.documents, ids, params))
+        complete(docs, unread(docs, len(docs)), self.server.shown)
+        return {id: doc for id, doc in zip(ids, docs, strict=True) if doc.get("found")}
 
     # --- everything ------------------------------------------------------------------------------------------------
 
-    def matching(self, where: Mapping[str, str]) -> list[str]:
-        """The passages a filter lets through."""
+    def matching(self, where: Where) -> Matching:
+        """The ids of the passages that have these metadata."""
         wanted = (self.state.identity, self.state.generation, tuple(sorted(where.items())))
-        if wanted not in self._filters:
-            query = every(*search.conditions(where))
-            hits = pages(self._server, self.state.passages_index, query, size=10_000)
-            ids = [hit["sort"][0] for page in hits for hit in page]
+        if wanted in self._filters:
+            return Matching(self._filters[wanted])
+        lacks: list[str] = []
+        query, index = every(*conditions(where)), self.state.passages_index
+        hits = pages(self.server, index, query, size=10_000, lacks=lacks)
+        ids = [hit["sort"][0] for page in hits for hit in page]
+        if not lacks:
             if len(self._filters) >= 64:
                 self._filters.clear()
             self._filters[wanted] = ids
-        return self._filters[wanted]
+        return Matching(ids, tuple(dict.fromkeys(lacks)))
 
     def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
         """Id and source of every document whose source begins with the prefix."""
-        conditions: list[dict[str, Any]] = [{"term": {"kind": "document"}}]
+        wanted: list[dict[str, Any]] = [{"term": {"kind": "document"}}]
         if source_prefix:
-            conditions.append({"prefix": {"source": {"value": source_prefix}}})
+            wanted.append({"prefix": {"source": {"value": source_prefix}}})
         index = self.state.version.documents
-        for page in pages(self._server, index, every(*conditions), source=["id", "source", "content_hash"]):
+        for page in pages(self.server, index, every(*wanted), source=["id", "source", "content_hash"]):
             for hit in page:
                 if hit["_source"]["content_hash"]:
                     yield hit["_source"]["id"], hit["_source"]["source"]
 
-    def documents(self) -> Iterator[EncodedDocument]:
-        """Every document, by id."""
+    def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
+        """Every document, or those of these ids."""
+        for record in self._every_record() if ids is None else self.records(ids):
+            yield EncodedDocument(record.document, record.content_hash, tuple(self._encoded(record.passage_ids)))
+
+    def texts(self, ids: Sequence[str] | None = None) -> Iterator[Document]:
+        """Every document, or those of these ids, without its passages."""
+        return (record.document for record in (self._every_record() if ids is None else self.records(ids)))
+
+    def _every_record(self) -> Iterator[Record]:
         query, index = every({"term": {"kind": "document"}}), self.state.version.documents
-        for page in pages(self._server, index, query, size=_EXPORTED, source=True):
-            for hit in page:
-                record = read_record(hit["_source"])
-                if not record.marked:
-                    passages = tuple(self._encoded(record.passage_ids))
-                    yield EncodedDocument(record.document, record.content_hash, passages)
+        for page in pages(self.server, index, query, size=_EXPORTED, source=True):
+            records = [read_record(hit["_source"]) for hit in page]
+            yield from (record for record in records if not record.marked)
 
     def records(self, document_ids: Sequence[str]) -> list[Record]:
         """What is known of some documents, in that order; those that are not there are left out."""
-        if not document_ids:
-            return []
-        path = f"/{self.state.version.documents}/_mget"
-        docs = self._server.request("POST", path, {"ids": [key(id) for id in document_ids]})["docs"]
-        records = [read_record(doc["_source"]) for doc in docs if _is_there(doc, self._server.shown)]
+        records = [read_record(doc["_source"]) for doc in self._documents(document_ids).values()]
         return [record for record in records if not record.marked]
 
-    def encoded_documents(self, document_ids: Sequence[str]) -> list[EncodedDocument]:
-        """Some documents with all their passages; those that are not there are left out."""
-        return [
-            EncodedDocument(record.document, record.content_hash, tuple(self._encoded(record.passage_ids)))
-            for record in self.records(document_ids)
-        ]
-
     def _encoded(self, passage_ids: Sequence[str]) -> Iterator[EncodedPassage]:
-        found = self._get_many(passage_ids, stored=("block", "facts", "features"), source=FIELDS)
-        for one in found.values():
+        found, lacks = self._get_many(passage_ids, stored=("block", "facts", "features"), source=FIELDS)
+        for one in complete(found, lacks, self.server.shown).values():
             stored = read_passage(one["fields"], check=True)
             yield EncodedPassage(stored.passage, stored.block, read_features(one["fields"], one.get("_source", {})))
 
@@ -246,7 +241,7 @@ class View:
         query = every({"range": {"generation": {"gt": since, "lte": self.state.generation}}})
         reached = since
         for page in pages(
-            self._server,
+            self.server,
             self.state.passages_index,
             query,
             sort=("generation", "id"),
@@ -262,9 +257,7 @@ class View:
     def _removed(self, since: int) -> Iterator[str]:
         kind = {"term": {"kind": "change"}}
         query = every(kind, {"range": {"generation": {"gt": since}}})
-        for page in pages(
-            self._server, self.state.version.documents, query, sort=("generation", "id"), source=["body"]
-        ):
+        for page in pages(self.server, self.state.version.documents, query, sort=("generation", "id"), source=["body"]):
             for hit in page:
                 yield from hit["_source"]["body"]["removed"]
 
@@ -278,10 +271,3 @@ def _change(generation: int, page: Sequence[Mapping[str, Any]]) -> VectorChange:
 
 def _all_close(hits: Sequence[Hit]) -> bool:
     return all(search.close(higher, lower) for higher, lower in pairwise(hits))
-
-
-def _is_there(doc: Mapping[str, Any], where: str) -> bool:
-    """Whether one of several documents was found; a shard that cannot say is an error, not an absence."""
-    if "error" in doc:
-        raise EngineError(f"{where} could not read a document: {doc['error']}", "see its health, and try again")
-    return bool(doc.get("found"))

@@ -13,23 +13,27 @@ what a crash left: a document with its record is counted in, one without is remo
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
+from ...engine import Writer
 from ...errors import EngineError, IndexFailure, SparcSearchError
-from ...interfaces import EncodedDocument, Refusal
+from ...stored import EncodedDocument, Refusal
+from ..refusals import badly_encoded, taken_id
 from .bodies import Counts, Record, passage_body, read_record, record_body, record_of
 from .bulk import Action, Limits, Outcome, Throttle, load
 from .checks import complaint
 from .failures import Conflict, Passing
 from .lease import Lease
 from .names import key, writing
+from .queries import every
 from .recovery import counted, recover
-from .scan import every, pages
+from .scan import pages
 from .server import LOADING, Server
 from .state import (
     State,
@@ -45,12 +49,13 @@ _PURGED_WITHIN: Final = 180.0
 _NOTHING: Final = Counts()
 
 
-class Writer:
-    """The one writer of a version. Not for several threads."""
+class ServerWriter(Writer):
+    """The one writer of a version. Threads take turns."""
 
     def __init__(self, server: Server, documents_index: str, lease: Lease, *, readable: bool, limits: Limits) -> None:
         self._server, self._lease, self._readable, self._limits = server, lease, readable, limits
         self._throttle = Throttle(limits.size)
+        self._turn = threading.RLock()
         self.state, self._stamp = read_state(server, documents_index, LOADING)
         self._terms = read_statistics(server, self.state, LOADING)
         self.put_right()
@@ -58,42 +63,32 @@ class Writer:
 
     # --- adding ----------------------------------------------------------------------------------------------------
 
-    def add(self, documents: Sequence[EncodedDocument], *, all_or_none: bool) -> list[Refusal]:
-        """Add or replace documents; those that the server does not take are left out, or nothing is added."""
+    def add(self, documents: Sequence[EncodedDocument]) -> list[Refusal]:
+        """Add or replace documents; what is refused is not in the index afterwards, in no version."""
         unique = {one.document.id: one for one in documents}
         refused = {id: found for id, one in unique.items() if (found := complaint(one))}
-        refused.update(_stolen_inside(unique))
-        if refused and all_or_none:
-            raise _refused(next(iter(refused.values())))
+        refused.update(_taken_inside(unique))
         with self._changing():
-            return self._add(unique, refused, all_or_none=all_or_none)
+            old = self._records(list(unique))
+            wanted = [one for id, one in unique.items() if id not in refused]
+            if wanted or old:
+                self._add(wanted, refused, old)
+        return list(refused.values())
 
-    def _add(
-        self, documents: dict[str, EncodedDocument], refused: dict[str, Refusal], *, all_or_none: bool
-    ) -> list[Refusal]:
-        wanted = [one for id, one in documents.items() if id not in refused]
-        if not wanted:
-            return list(refused.values())
+    def _add(self, wanted: Sequence[EncodedDocument], refused: dict[str, Refusal], old: dict[str, Record]) -> None:
         generation = self.state.generation + 1
-        old = self._records([one.document.id for one in wanted])
         self._mark(old.values(), generation)
         for outcome in self._load(self._passages(wanted, old, generation, refused)):
             if not outcome.ok and not self._is_ours(outcome, generation):
                 refused.setdefault(outcome.action.owner, _refusal(outcome))
-        if refused and all_or_none:
-            raise _refused(next(iter(refused.values())))
-        good = [one for one in wanted if one.document.id not in refused]
-        self._take_back([one for one in wanted if one.document.id in refused], old)
-        new = [record_of(one, generation, old.get(one.document.id)) for one in good]
+        new = [record_of(one, generation, old.get(one.document.id)) for one in wanted if one.document.id not in refused]
         for outcome in self._load(self._record_actions(new)):
             if not outcome.ok:
                 refused[outcome.action.owner] = _refusal(outcome)
-        lost = [one for one in new if one.document.id in refused]
-        self._take_back([documents[one.document.id] for one in lost], old)
-        new = [one for one in new if one.document.id not in refused]
+        ids = {one.document.id: [passage.passage.id for passage in one.passages] for one in wanted}
+        self._take_back({id: ids.get(id, []) for id in refused}, old)
         gone = [record for id, record in old.items() if id in refused]
-        self._commit(generation, new, gone)
-        return list(refused.values())
+        self._commit(generation, [one for one in new if one.document.id not in refused], gone)
 
     def _passages(
         self,
@@ -111,7 +106,7 @@ class Writer:
                     (one.passage.id, passage_body(one, generation, readable=self._readable)) for one in encoded.passages
                 ]
             except ValueError as error:
-                refused[id] = Refusal(id, str(error), "check the encoder")
+                refused[id] = badly_encoded(id, error)
                 continue
             for passage_id, body in bodies:
                 # Made only if nobody has it: an id that belongs to another document must not be taken from it.
@@ -138,15 +133,15 @@ class Writer:
         for record in records:
             yield Action("index", index, key(record.document.id), record_body(record), record.document.id)
 
-    def _take_back(self, documents: Sequence[EncodedDocument], old: dict[str, Record]) -> None:
+    def _take_back(self, refused: Mapping[str, Sequence[str]], old: Mapping[str, Record]) -> None:
         """Remove whatever of refused documents was written, and what they were to replace."""
         index = writing(self.state.passages_index)
         actions = []
-        for one in documents:
-            before = old[one.document.id].passage_ids if one.document.id in old else ()
-            for passage_id in {*before, *(passage.passage.id for passage in one.passages)}:
-                if self._belongs(passage_id, one.document.id):
-                    actions.append(Action("delete", index, key(passage_id), owner=one.document.id))
+        for id, written in refused.items():
+            before = old[id].passage_ids if id in old else ()
+            for passage_id in {*before, *written}:
+                if self._belongs(passage_id, id):
+                    actions.append(Action("delete", index, key(passage_id), owner=id))
         self._do(actions)
 
     def _belongs(self, passage_id: str, document_id: str) -> bool:
@@ -283,6 +278,10 @@ class Writer:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """One change. What a failed one leaves is put right at once, or else before the next."""
+        with self._turn:
+            yield from self._changed()
+
+    def _changed(self) -> Iterator[None]:
         if self._unsettled:
             self.put_right()
         self._unsettled = True
@@ -312,27 +311,19 @@ def _change_actions(index: str, generation: int, removed: Sequence[str]) -> Iter
         yield Action("index", writing(index), id, text)
 
 
-def _stolen_inside(documents: dict[str, EncodedDocument]) -> dict[str, Refusal]:
-    """Documents with a passage id that another document of the batch has too."""
-    owners: dict[str, str] = {}
+def _taken_inside(documents: Mapping[str, EncodedDocument]) -> dict[str, Refusal]:
+    """Documents with a passage id that another document of the batch has too, or that they have twice."""
+    owners: set[str] = set()
     found = {}
     for id, one in documents.items():
         for passage in one.passages:
-            if owners.setdefault(passage.passage.id, id) != id:
-                found[id] = _two_with_one_id(id, passage.passage.id)
+            if passage.passage.id in owners:
+                found[id] = taken_id(id, passage.passage.id)
+            owners.add(passage.passage.id)
     return found
-
-
-def _two_with_one_id(document_id: str, passage_id: str) -> Refusal:
-    reason = f"two documents have a passage with the id {passage_id!r}"
-    return Refusal(document_id, reason, "give every document an id of its own")
 
 
 def _refusal(outcome: Outcome) -> Refusal:
     if outcome.status == 409:
-        return _two_with_one_id(outcome.action.owner, str(json.loads(outcome.action.body)["id"]))
+        return taken_id(outcome.action.owner, str(json.loads(outcome.action.body)["id"]))
     return Refusal(outcome.action.owner, f"the server does not take it: {outcome.reason}", "see docs/opensearch.md")
-
-
-def _refused(refusal: Refusal) -> IndexFailure:
-    return IndexFailure(f"document {refusal.document_id!r}: {refusal.reason}", refusal.remedy)

@@ -16,7 +16,7 @@ from sparc_search.stores.opensearch.server import Server
 
 
 def access(**settings: Any) -> Access:
-    return access_of({value.key: value.value for value in Settings(**settings).values()})
+    return access_of(Settings().changed(**settings).of_plugin("stores", "opensearch"))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_http_may_be_allowed() -> None:
     assert access(url="http://search.example.org:9200", allow_http=True).urls == ("http://search.example.org:9200",)
     environ = {"SPARC_SEARCH_URL": "http://search.example.org", "SPARC_SEARCH_ALLOW_HTTP": "true"}
     settings = load(environ=environ, folder=Path("nowhere"), user_folder=Path("nowhere"))
-    assert settings.allow_http is True
+    assert settings.of_plugin("stores", "opensearch")["allow_http"] is True
 
 
 def test_secrets_come_from_settings_or_files_and_are_never_shown(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_secrets_come_from_settings_or_files_and_are_never_shown(tmp_path: Path)
     assert (found.user, found.password) == ("me", "open sesame")
     assert "sesame" not in repr(found)
     assert access(api_key="abc").api_key == "abc"
-    shown = {value.key: value.shown for value in Settings(password="x", api_key="y").values()}
+    shown = {value.key: value.shown for value in Settings().changed(password="x", api_key="y").values()}
     assert (shown["password"], shown["api_key"]) == ("********", "********")
 
 

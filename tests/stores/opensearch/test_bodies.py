@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_corpus import DOCUMENTS, encoded
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 from sparc_search.mappings import index_bodies
 from sparc_search.stores.opensearch.bodies import (
     Counts,

@@ -38,7 +38,7 @@ class Moody(Server):
 @pytest.fixture
 def server(opensearch: Engine) -> Iterator[Moody]:
     settings = opensearch.settings()
-    server = Moody(access_of({value.key: value.value for value in settings.values()}))
+    server = Moody(access_of(settings.of_plugin("stores", "opensearch")))
     server.sizes = []
     mapping = {"dynamic": "strict", "properties": {"number": {"type": "integer"}, "text": {"type": "text"}}}
     index = f"{opensearch.prefix}-bulk"

@@ -8,7 +8,7 @@ import pytest
 from engines import Engine
 from small_corpus import DOCUMENTS, encode_all, plain
 
-from sparc_search.interfaces import Encoder
+from sparc_search.encoder import Encoder
 
 
 class Crash(BaseException):

@@ -15,8 +15,8 @@ import pytest
 from engines import Engine
 from small_corpus import DOCUMENTS, encode_all
 
+from sparc_search.encoder import Encoder
 from sparc_search.errors import IndexLocked
-from sparc_search.interfaces import Encoder
 from sparc_search.stores.opensearch.access import access_of
 from sparc_search.stores.opensearch.lease import Holder, Lease
 from sparc_search.stores.opensearch.lifecycle import ensure_control
@@ -27,15 +27,15 @@ from sparc_search.stores.opensearch.server import Server
 @pytest.fixture
 def server(opensearch: Engine) -> Iterator[Server]:
     settings = opensearch.settings()
-    server = Server(access_of({value.key: value.value for value in settings.values()}))
-    ensure_control(server, names_of(settings.index_name))
+    server = Server(access_of(settings.of_plugin("stores", "opensearch")))
+    ensure_control(server, names_of(settings.plugin_values["index_name"]))
     yield server
     server.close()
 
 
 @pytest.fixture
 def control(opensearch: Engine) -> str:
-    return opensearch.settings().index_name + "-control"
+    return opensearch.index_name() + "-control"
 
 
 def holder(server: Server, control: str) -> Holder:
@@ -106,7 +106,7 @@ def test_it_is_renewed(server: Server, control: str) -> None:
 def test_whoever_lost_it_writes_no_more(opensearch: Engine, toy_encoder: Encoder) -> None:
     store: Any = opensearch.open()
     store.add(encode_all(DOCUMENTS[:1], toy_encoder))
-    control = opensearch.settings().index_name + "-control"
+    control = opensearch.index_name() + "-control"
     now = time.time()
     put(store.server, control, Holder("thief", "elsewhere", 1, now, now + 1000))
     deadline = time.time() + 60

@@ -11,11 +11,12 @@ import pytest
 from engines import Engine
 from small_corpus import encode_all
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
-from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.records import STRATEGIES, Document, Reply
 from sparc_search.search import lexical
 from sparc_search.search.sparse_first import sparse_query
+from sparc_search.stored import EncodedDocument
 
 CORPUS = Path(__file__).parents[3] / "examples" / "corpus"
 QUESTIONS = [
@@ -91,7 +92,8 @@ def assert_alike(both: Both) -> None:
     for question in both.encoder.encode_questions(QUESTIONS):
         seen = []
         for store in both.stores:
-            statistics = lexical.look_up(question, store)
+            with store.view() as view:
+                statistics = lexical.look_up(question, view)
             query = sparse_query(question, lexical.lex_weights(question, statistics), 0.3)
             hits = store.sparse_search(query, 7, {})
             near = store.dense_search(question.passage_vector[None], 5, {})[0]

@@ -13,11 +13,12 @@ from engines import Engine
 from small_corpus import DOCUMENTS, encode_all, encoded, plain
 from starlette.testclient import TestClient
 
+from sparc_search.encoder import Encoder
 from sparc_search.index import Index
 from sparc_search.inspection import answer_view
-from sparc_search.interfaces import EncodedDocument, Encoder
 from sparc_search.ngrams import feature_name
-from sparc_search.stores.opensearch import search
+from sparc_search.stored import EncodedDocument
+from sparc_search.stores.opensearch import queries
 from sparc_search.web.app import create_app
 
 
@@ -67,8 +68,10 @@ def test_every_name_is_found_again(server_engine: Engine, toy_encoder: Encoder) 
         for field in ("start", "lex"):
             for begin in range(0, len(names), step):
                 queries = [{field: {name: 2.0}} for name in names[begin : begin + step]]
-                for number, hits in enumerate(store.sparse_search_many(queries, 3, {})):
-                    found = [(hit.passage_id, hit.score) for hit in hits]
+                with store.view() as view:
+                    together = view.sparse_search(queries, 3, {})
+                for number, own in enumerate(together):
+                    found = [(hit.passage_id, hit.score) for hit in own.hits]
                     expected = (f"d{begin // step:03d}/0", pytest.approx(2 * (1 + number / 256), rel=1e-6))
                     assert found == [expected], names[begin + number]
         counts = store.statistics(names).document_frequency
@@ -102,7 +105,7 @@ def test_a_crowd_that_ties_is_cut_by_id(server_engine: Engine, toy_encoder: Enco
 
 def test_more_clauses_than_a_server_takes(opensearch: Engine, toy_encoder: Encoder) -> None:
     many = {f"w{number}": 1.0 + number for number in range(1500)}
-    assert len(search.clauses({"lex": many})) == search.MOST_CLAUSES
+    assert len(queries.clauses({"lex": many})) == queries.MOST_CLAUSES
     with opensearch.open() as store:
         store.add([with_features("d", {"lex": {"w1499": 1.0}}, toy_encoder)])
         (hit,) = store.sparse_search({"lex": many}, 3, {})
@@ -114,25 +117,28 @@ def test_a_query_for_nothing(opensearch: Engine, toy_encoder: Encoder) -> None:
         store.add(encode_all(DOCUMENTS, toy_encoder))
         assert store.sparse_search({}, 5, {}) == []
         assert store.sparse_search({"lex": {"eiger": 0.0}}, 5, {}) == []
-        assert store.sparse_search_many([{"lex": {"eiger": 1.0}}, {}], 5, {})[1] == []
-        assert store.sparse_search_many([], 5, {}) == []
 
 
 def test_what_is_missing_is_said(opensearch: Engine, toy_encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     with opensearch.open() as store:
         store.add(encode_all(DOCUMENTS, toy_encoder))
     with Index.open(settings=opensearch.settings(), encoder=toy_encoder) as index:
-        store = index.store
-        send = store.server.send  # type: ignore[attr-defined]
+        engine = index.engine
+        send = engine.server.send  # type: ignore[attr-defined]
 
         def partial(method: str, path: str, body: Any = None, params: Any = None) -> Any:
             answer = send(method, path, body, params)
             for one in answer.get("responses", [answer]) if "_search" in path or "_msearch" in path else []:
-                one["_shards"] = {"total": 2, "failed": 1, "failures": [{"reason": {"reason": "node left"}}]}
+                one["_shards"] = {
+                    "total": 2,
+                    "successful": 1,
+                    "failed": 1,
+                    "failures": [{"reason": {"reason": "node left"}}],
+                }
             return answer
 
         assert index.ask("When was the Eiger climbed?").degraded == ()
-        monkeypatch.setattr(store.server, "send", partial)  # type: ignore[attr-defined]
+        monkeypatch.setattr(engine.server, "send", partial)  # type: ignore[attr-defined]
         reply = index.ask("When was the Eiger climbed?", strategy="sparse")
         assert reply.degraded == ("1 of 2 shards failed: node left",)
         assert reply.best is not None

@@ -1,0 +1,60 @@
+"""Exports as files: their lines written, read, and turned into documents for the pipeline."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+from sparc_search.errors import UsageError
+from sparc_search.stores.exchange import Header, read_header, read_line
+
+from .reading import Read
+from .walk import Root
+
+
+def read_export(lines: Iterator[str]) -> tuple[Header, Iterator[Read]]:
+    """What the lines of an export say of themselves, and their documents."""
+    header = read_header(next(lines, ""))
+    return header, _documents(lines, header)
+
+
+def _documents(lines: Iterator[str], header: Header) -> Iterator[Read]:
+    for number, line in enumerate(lines, start=2):
+        if line.strip():
+            found = read_line(line, header, number)
+            yield Read(found.document, Root("index"), found if header.encoded else None)
+
+
+def lines_of(source: str | Path | Iterable[str]) -> Generator[str, None, None]:
+    """The lines of a file, of a gzip file, or of whatever gives lines."""
+    if not isinstance(source, str | Path):
+        yield from source
+        return
+    path = Path(source).expanduser()
+    try:
+        with _text(path, "r", compressed=path.suffix == ".gz") as stream:
+            yield from stream
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}", "name a file that `sparc-search index export` made") from error
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines to a file, or to a gzip file; a file that is there already is replaced when all is written."""
+    path = path.expanduser()
+    draft = path.with_name(path.name + ".part")
+    try:
+        with _text(draft, "w", compressed=path.suffix == ".gz") as stream:
+            stream.writelines(line + "\n" for line in lines)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _text(path: Path, mode: Literal["r", "w"], *, compressed: bool) -> Iterator[TextIO]:
+    opened: Any = gzip.open if compressed else open
+    with opened(path, f"{mode}t", encoding="utf-8") as stream:
+        yield stream
