@@ -13,7 +13,7 @@ from .options import json_option
 from .terminal import print_table, result, result_json, styled
 
 if TYPE_CHECKING:
-    from sparc_search.evaluation.significance import Difference
+    from sparc_search.evaluation.significance import MeasureDifference
 
 _HEADERS = ("measure", "first", "second", "difference", "95 % interval", "p")
 
@@ -57,7 +57,7 @@ def rows_of(report: dict[str, Any], variant: str) -> list[dict[str, Any]]:
     return [row for row in rows if row["variant"] == variant]
 
 
-def row_of(name: str, found: Difference) -> tuple[str, ...]:
+def row_of(name: str, found: MeasureDifference) -> tuple[str, ...]:
     """One measure."""
     low, high = found.interval
     p_value = "< 0.001" if found.p_value < 0.001 else f"{found.p_value:.3f}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +11,13 @@ import click
 
 from sparc_search.settings import Settings
 
-from .evaluate_output import page_option, print_open, save_option, shown_command, write_benchmarks, write_lines
+from .evaluate_output import OnTerminal, page_option, print_open, save_option, shown_command, write_benchmarks
 from .options import Function, json_option, settings_options
-from .terminal import note, progress, result_json, sanitise
+from .terminal import note, result_json, sanitise
 
 if TYPE_CHECKING:
     from sparc_search.evaluation.measuring import Run
     from sparc_search.evaluation.questions import OpenQuestion
-    from sparc_search.index import Index
-    from sparc_search.records import Reply
 
 _QUESTION_OPTIONS = (
     click.option("--every", default=1, show_default=True, type=click.IntRange(1), help="Ask every n-th question."),
@@ -91,6 +89,7 @@ def open_domain(
     with regular expressions, or DPR's .tsv. Exact match, F1 and recall in percent, with 95 % intervals (bootstrap
     over paragraphs). Each question is asked alone, so the times are those a user waits.
     """
+    from sparc_search.evaluation.measuring import run_over, share_answerable
     from sparc_search.evaluation.switched_off import SwitchedOff
     from sparc_search.index import Index
     from sparc_search.opening import open_encoder
@@ -109,7 +108,7 @@ def open_domain(
         }
         if answerable:
             about["answerable"] = share_answerable(index, asked)
-        run = run_with_bar(asked, replies_of(index, asked, batched), settings.strategy)
+        run = run_over(index, asked, settings.strategy, OnTerminal(), batched=batched)
     conclude(run, questions, about, options)
 
 
@@ -120,35 +119,6 @@ def asked_of(path: Path, options: dict[str, Any]) -> list[OpenQuestion]:
     return read_questions(
         path, options["every"], regex=options["regex"], sample=options["sample"], seed=options["seed"]
     )
-
-
-def replies_of(index: Index, asked: Sequence[OpenQuestion], batched: bool) -> Iterator[tuple[OpenQuestion, Reply]]:
-    """The replies; one question before the first, because what is loaded then is no part of any answer."""
-    from sparc_search.evaluation.open_domain import CUTS, ask_each
-
-    index.ask(asked[0].text)
-    if batched:
-        return zip(asked, index.ask_many((question.text for question in asked), k=max(CUTS)), strict=True)
-    return ask_each(asked, lambda question: index.ask(question, k=max(CUTS)))
-
-
-def share_answerable(index: Index, asked: Sequence[OpenQuestion]) -> float:
-    """In percent, the questions whose answer stands somewhere in the index."""
-    from sparc_search.evaluation.corpus import passages_of
-    from sparc_search.evaluation.holding import answerable
-    from sparc_search.evaluation.open_domain import percent
-
-    found = answerable(asked, (passage.text for passage in passages_of(index.engine)))
-    return percent(len(found), len(asked))
-
-
-def run_with_bar(asked: Sequence[OpenQuestion], replies: Iterator[tuple[OpenQuestion, Reply]], tag: str) -> Run:
-    """Take all replies, with a bar."""
-    from sparc_search.evaluation.measuring import measured
-
-    with progress() as bar:
-        task = bar.add_task("asking", total=len(asked))
-        return measured(replies, tag, lambda: bar.advance(task))
 
 
 def conclude(run: Run, questions: Path, about: dict[str, Any], options: dict[str, Any]) -> None:
@@ -169,6 +139,8 @@ def conclude(run: Run, questions: Path, about: dict[str, Any], options: dict[str
 
 def write_files(run: Run, options: dict[str, Any]) -> None:
     """Rows, TREC files and the sheet of wrong answers."""
+    from sparc_search.evaluation.provenance import write_lines
+
     if options["rows"]:
         write_lines(options["rows"], [json.dumps(row, ensure_ascii=False) for row in run.saved_rows()])
     if options["trec_run"]:

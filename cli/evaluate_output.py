@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from .terminal import note, print_table, result, styled
+from sparc_search.evaluation.watching import Watcher
+
+from .terminal import note, print_table, progress, result, styled
+
+if TYPE_CHECKING:
+    from sparc_search.loaders.outcomes import Event
 
 page_option = click.option(
     "--write-benchmarks",
@@ -22,6 +28,29 @@ page_option = click.option(
 save_option = click.option(
     "--save", type=click.Path(path_type=Path), help="Write the report and a row for each question as JSON."
 )
+
+
+class OnTerminal(Watcher):
+    """Shows on stderr how a measurement goes on."""
+
+    def note(self, text: str) -> None:
+        """One line of news."""
+        note(text)
+
+    @contextmanager
+    def counting(self, what: str, total: int) -> Iterator[Callable[[], object]]:
+        """A bar."""
+        with progress() as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda: bar.advance(task)
+
+    @contextmanager
+    def ingesting(self) -> Iterator[Callable[[Event], None]]:
+        """The bar of `ingest`."""
+        from .ingest_progress import Bar
+
+        with Bar() as bar:
+            yield bar.update
 
 
 def shown_command() -> str:
@@ -59,34 +88,23 @@ def _word(value: object) -> str:
 
 def print_open(about: Mapping[str, Any]) -> None:
     """A table for people."""
+    from sparc_search.evaluation.runs_table import number, with_interval
+
     intervals = about["intervals"]
     rows = [
-        ("EM", in_percent(about["exact_match"], intervals.get("exact_match"))),
-        ("F1", in_percent(about["f1"], intervals.get("f1"))),
-        *((f"right among {cut[1:]}", in_percent(share)) for cut, share in (about["answer_recall"] or {}).items()),
-        *((f"passage among {cut[1:]}", in_percent(share)) for cut, share in about["passage_recall"].items()),
-        ("MRR", "-" if about["mean_reciprocal_rank"] is None else f"{about['mean_reciprocal_rank']:.3f}"),
+        ("EM", with_interval(about["exact_match"], intervals.get("exact_match"))),
+        ("F1", with_interval(about["f1"], intervals.get("f1"))),
+        *((f"right among {cut[1:]}", with_interval(share)) for cut, share in (about["answer_recall"] or {}).items()),
+        *((f"passage among {cut[1:]}", with_interval(share)) for cut, share in about["passage_recall"].items()),
+        ("MRR", number(about["mean_reciprocal_rank"], 3)),
         ("ms a question, mean", f"{1000 * about['seconds_per_question']:.1f}"),
         ("ms a question, p50", f"{1000 * about['seconds_p50']:.1f}"),
         ("ms a question, p95", f"{1000 * about['seconds_p95']:.1f}"),
     ]
     if about.get("answerable") is not None:
-        rows.append(("answer stands in the corpus", in_percent(about["answerable"])))
+        rows.append(("answer stands in the corpus", with_interval(about["answerable"])))
     print_table(("measure", ""), [(styled(name), styled(value)) for name, value in rows])
     result(f"{about['questions']:,} questions, {about['passages']:,} passages")
-
-
-def in_percent(value: float | None, interval: tuple[float, float] | None = None) -> str:
-    """`61.3 (59.0-63.6)`, or a dash for what does not apply."""
-    if value is None:
-        return "-"
-    return f"{value:.1f} ({interval[0]:.1f}-{interval[1]:.1f})" if interval else f"{value:.1f}"
-
-
-def write_lines(path: Path, lines: list[str]) -> None:
-    """Lines as a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
 def write_benchmarks(page: Path | None, name: str, title: str, body: str) -> None:

@@ -58,7 +58,14 @@ _READ = 10
     "--checkpoint", type=click.Path(path_type=Path), help="Folder of the checkpoint.  [default: OUT/checkpoint]"
 )
 @click.option(
-    "--batch", default=3072, show_default=True, type=click.IntRange(8), help="Word pieces in a step, padding included."
+    "--batch", default=0, type=click.IntRange(0), help="Most questions in a step; 0: what --batch-tokens holds."
+)
+@click.option(
+    "--batch-tokens",
+    default=3072,
+    show_default=True,
+    type=click.IntRange(8),
+    help="Word pieces in a step, padding included.",
 )
 @click.option("--rate", default=6e-5, show_default=True, help="Learning rate of the body.")
 @click.option("--warm-up", default=100, show_default=True, help="Steps of rising rate.")
@@ -107,7 +114,7 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     """
     require_training()
     from sparc_search.cross_encoder import training as loop
-    from sparc_search.cross_encoder.data import apart, asked_in, sampled
+    from sparc_search.cross_encoder.data import apart, apart_by_chance, asked_in, sampled
     from sparc_search.cross_encoder.network import export, load_base
     from sparc_search.model.tokenizer import WordPieces
     from sparc_search.training.report import data_record, versions
@@ -123,7 +130,9 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     shape = window_of(config, options["max_tokens"])
     files = weighed_files(data, options["weights"])
     held_titles = held_out_titles(article_titles(files[0]), options["hold_out"], options["seed"])
-    kept, held = apart(asked_in(files), held_titles)
+    kept, held = apart(asked := asked_in(files), held_titles)
+    if not held and options["hold_out"]:
+        kept, held = apart_by_chance(asked, options["tune"], options["seed"])
     kept = sampled(kept, options["questions"], options["seed"])
     examples = examples_of(kept, pieces, shape, options)
     if not examples:
@@ -184,11 +193,11 @@ def settings_of(options: dict[str, Any], examples: list[Example]) -> CrossEncode
 
     if options["steps"] and options["epochs"]:
         raise UsageError("--steps and --epochs exclude each other")
-    per_epoch = len(plan_epoch(examples, options["batch"], options["seed"], 0))
-    names = "rate warm_up cool_down average dropout evaluate_every checkpoint_every seed"
+    per_epoch = len(plan_epoch(examples, options["batch_tokens"], options["seed"], 0, options["batch"]))
+    names = "batch rate warm_up cool_down average dropout evaluate_every checkpoint_every seed"
     return CrossEncoderSettings(
         steps=options["steps"] or max(1, round((options["epochs"] or 1) * per_epoch)),
-        tokens=options["batch"],
+        tokens=options["batch_tokens"],
         arithmetic=chosen_arithmetic(options["arithmetic"], "cpu"),
         **{name: options[name] for name in names.split()},
     )

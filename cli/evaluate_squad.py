@@ -11,9 +11,9 @@ import click
 
 from sparc_search.settings import Settings
 
-from .evaluate_output import in_percent, page_option, save_option, shown_command, write_benchmarks
+from .evaluate_output import OnTerminal, page_option, save_option, shown_command, write_benchmarks
 from .options import json_option, settings_options
-from .terminal import print_table, progress, result, result_json, styled
+from .terminal import print_table, result, result_json, styled
 
 
 @click.command()
@@ -40,20 +40,15 @@ def squad(
     DATA is a file in SQuAD's format. Exact match and F1 as the official script defines them, in percent, with 95 %
     intervals (bootstrap over paragraphs).
     """
-    from sparc_search.evaluation.closed import VARIANTS, evaluate_closed, read_answerable, summarise
+    from sparc_search.evaluation.closed import VARIANTS, collected, evaluate_closed, read_answerable, summarise
     from sparc_search.evaluation.provenance import provenance, write_report
     from sparc_search.opening import open_encoder
 
     paragraphs = read_answerable(data, sample, seed)
     encoder = open_encoder(settings)
     variants = list(VARIANTS) if parts else ["all parts"]
-    rows = []
     began = time.monotonic()
-    with progress() as bar:
-        task = bar.add_task("evaluating", total=len(paragraphs))
-        for some in evaluate_closed(encoder, paragraphs, variants):
-            rows += some
-            bar.advance(task)
+    rows = collected(evaluate_closed(encoder, paragraphs, variants), len(paragraphs), OnTerminal())
     about: dict[str, Any] = {
         **provenance(shown_command(), data),
         "model": encoder.fingerprint,
@@ -70,10 +65,13 @@ def squad(
 
 def score_rows(about: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Name, EM and F1 of each variant of the score."""
-    return [
-        (name, *(in_percent(scores[measure], about["intervals"][name][measure]) for measure in ("exact_match", "f1")))
-        for name, scores in about["scores"].items()
-    ]
+    from sparc_search.evaluation.runs_table import with_interval
+
+    rows = []
+    for name, scores in about["scores"].items():
+        em, f1 = (with_interval(scores[one], about["intervals"][name][one]) for one in ("exact_match", "f1"))
+        rows.append((name, em, f1))
+    return rows
 
 
 def as_markdown(about: dict[str, Any]) -> str:

@@ -9,8 +9,7 @@ import click
 
 from sparc_search.settings import Settings
 
-from .evaluate_measurements import Report, Tables
-from .evaluate_output import linked, page_option, write_benchmarks
+from .evaluate_output import OnTerminal, linked, page_option, shown_command, write_benchmarks
 from .evaluate_report import draw
 from .options import json_option, settings_options
 from .terminal import result, result_json
@@ -76,10 +75,11 @@ def tables(settings: Settings, plots: Path | None, name: str, page: Path | None,
     --work, with a row for each question: `evaluate compare` and `evaluate report` take these files.
     """
     from sparc_search.evaluation.comparisons import comparison_table
+    from sparc_search.evaluation.paper_runs import PaperPlan, PaperRuns
     from sparc_search.evaluation.runs_table import runs_table
     from sparc_search.evaluation.tables import page as tables_page
 
-    work = Tables(settings, options)
+    work = PaperRuns(settings, PaperPlan(**options), shown_command(), OnTerminal())
     measured = work.measure_all()
     body = tables_page(measured, work.about(measured))
     body += f"\n\n### Paired comparisons\n\n{comparison_table(measured)}"
@@ -91,7 +91,7 @@ def tables(settings: Settings, plots: Path | None, name: str, page: Path | None,
     write_benchmarks(page, section, title, body + pictures)
 
 
-def telling(measured: dict[str, Report]) -> list[Report]:
+def telling(measured: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """The runs that are drawn: of SQuAD's questions, the strategies, and the hybrid one without its parts."""
     asked = (run for name, run in measured.items() if name.startswith("squad/") and "passage_recall" in run)
     return [run for run in asked if not run.get("without") or run["strategy"] == "hybrid"]

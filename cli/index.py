@@ -68,7 +68,11 @@ def _shown(value: object) -> str:
 
 @index.command()
 @settings_options("index", "engine", "encoder", "model", "threads")
-@click.option("--repair", is_flag=True, help="Make damaged derived files again from the database.")
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Make again what is damaged: derived files from the database, passages from the stored texts.",
+)
 @click.option(
     "--sample",
     type=click.IntRange(0),
@@ -94,16 +98,18 @@ def verify(settings: Settings, repair: bool, sample: int, as_json: bool) -> int:
 
 def _show_verification(found: Verification, as_json: bool) -> None:
     if as_json:
-        listed = [{"where": p.where, "what": p.what, "repairable": bool(p.derived)} for p in found.problems]
+        listed = [
+            {"where": p.where, "what": p.what, "repairable": bool(p.derived or p.document)} for p in found.problems
+        ]
         result_json({"ok": found.ok, **found.counts, "problems": listed, "repaired": found.repaired})
         return
     console = stdout()
     for name in found.repaired:
-        console.print(styled(f"made again: segment {name}", "yellow"))
+        console.print(styled(f"made again: segment {name}" if name.isdigit() else f"made again: {name}", "yellow"))
     for problem in found.problems:
         console.print(styled(f"{problem.where}: {problem.what}", "red"))
-    if any(problem.derived for problem in found.problems):
-        note("`sparc-search index verify --repair` makes the damaged files again")
+    if any(problem.derived or problem.document for problem in found.problems):
+        note("`sparc-search index verify --repair` makes again what is damaged")
     if found.ok:
         counts = ", ".join(f"{count:,} {name}" for name, count in found.counts.items())
         console.print(styled(f"all is well: {counts}", "green"))

@@ -57,12 +57,12 @@ def show_answer(view: AnswerView, rank: int, top: int) -> None:
 
 def _show_one(console: Console, answer: ExplainedAnswer, style: str) -> None:
     sure = "" if answer.confidence is None else f", confidence {answer.confidence:.0%}"
-    roads = " and ".join(answer.roads)
+    retrievers = " and ".join(answer.roads)
     console.print(
         Text.assemble(
             styled(f"{answer.rank:>2}. ", "dim"),
             styled(one_line(answer.text), f"bold {style}"),
-            styled(f"  score {answer.score:.2f}{sure}, proposed by {roads} search", "dim"),
+            styled(f"  score {answer.score:.2f}{sure}, proposed by {retrievers} search", "dim"),
         )
     )
     sentence = Text.assemble(*in_its_sentence(_as_answer(answer), marks=not colours()))

@@ -60,14 +60,14 @@ def serve(
     from sparc_search.index import Index
     from sparc_search.web import serving
     from sparc_search.web.app import create_app
-    from sparc_search.web.limits import Limits
+    from sparc_search.web.limits import WebLimits
 
     token = _token(settings)
     host = settings.host
     with Index(settings) as index:
         index.prepare()
         limits = serving.fitted(
-            Limits(
+            WebLimits(
                 running=workers,
                 waiting=waiting,
                 connections=settings.connections,

@@ -121,6 +121,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def train(
     context: click.Context,
+    /,
     data: tuple[Path, ...],
     base: str | None,
     out: Path,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from sparc_search.encoder import Encoder
 from sparc_search.engine import Engine, View, supports
 from sparc_search.errors import IndexFailure
+from sparc_search.records import Document
+from sparc_search.stored import EncodedDocument
 
+from .encoding import Encoding, Job
+from .hashing import content_hash
 from .outcomes import Report
-from .plan import Plan
+from .plan import BATCH_TOKENS, Plan
 from .reading import Read
 from .running import Listener, run_documents
 from .walk import Root
@@ -25,7 +29,7 @@ def move(old: Engine, new: Engine, encoder: Encoder, on_event: Listener | None =
     index has lost since then is deleted.
     """
     with old.view() as before:
-        documents = (Read(encoded.document, Root("index")) for encoded in before.documents())
+        documents = (Read(document, Root("index")) for document in before.texts())
         report = run_documents(Plan(documents=documents), encoder, new, on_event)
         if report.rejects:
             first = report.rejects[0]
@@ -39,6 +43,17 @@ def move(old: Engine, new: Engine, encoder: Encoder, on_event: Listener | None =
     if gone:
         new.writer().delete(gone)
     return report
+
+
+def encoded_again(documents: Iterable[Document], encoder: Encoder) -> Iterator[EncodedDocument]:
+    """Documents as an ingest would bring them; `IndexFailure` if one cannot be encoded."""
+    encoding = Encoding(encoder, BATCH_TOKENS, stopping=lambda: False, dry_run=False)
+    for document in documents:
+        job = Job(document, content_hash(document, encoder.window), Root("index"))
+        (done,) = encoding.encode([encoding.cut(job)])
+        if done.encoded is None:
+            raise IndexFailure(f"document {document.id!r}: {done.problem}", "check its text")
+        yield done.encoded
 
 
 def _only_in(after: View, before: View) -> Iterator[str]:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from .block_batch import batch_of
 from .errors import Unsupported
-from .records import Features
+from .records import Document, Features
 from .setting import Setting
 from .stored import (
     CheckReport,
@@ -196,6 +196,10 @@ class View(ABC):
     def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
         """Every document, or those of these ids, as it was added, by id; `index export` and `index reencode` do so."""
         raise _cannot("list its documents")
+
+    def texts(self, ids: Sequence[str] | None = None) -> Iterator[Document]:
+        """Every document, or those of these ids, without its passages, which need not be whole."""
+        return (encoded.document for encoded in self.documents(ids))
 
     def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
         """Id and source of every document whose source begins like this; `ingest --sync` finds vanished ones by it."""

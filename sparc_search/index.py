@@ -424,19 +424,22 @@ class Index:
     # --- looking after -----------------------------------------------------------------------------------------------
 
     def verify(self, *, repair: bool = False, sample: int = 20) -> Verification:
-        """Check sums, counts, every block, posting and vector; `repair` makes damaged derived files again.
+        """Check sums, counts, every block, posting and vector; `repair` makes again what is damaged.
+
+        Derived files are made from the database, the passages of a document from its stored text, with the model.
 
         If all is well, a sample of passages is encoded again and compared with what is stored; 0 needs no model.
 
         >>> index.verify(sample=1).ok
         True
         """
+        from .loaders.moving import encoded_again
         from .stores.verification import verify
 
         with ExitStack() as stack:
             engine = stack.enter_context(self._writing()) if repair else self.engine
             vectors = stack.enter_context(closing(derived_vectors(self.settings, engine)))
-            verification = verify(engine, vectors, lambda: self.encoder, repair=repair, sample=sample)
+            verification = verify(engine, vectors, lambda: self.encoder, encoded_again, repair=repair, sample=sample)
         if repair:
             self._forget()
         return verification

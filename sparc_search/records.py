@@ -156,7 +156,7 @@ class EncodedQuestion:
 Strategy = Literal["hybrid", "sparse", "dense"]
 STRATEGIES: tuple[Strategy, Strategy, Strategy] = ("hybrid", "sparse", "dense")
 
-Road = Literal["sparse", "dense"]
+Retriever = Literal["sparse", "dense"]
 """A first stage that proposed a passage."""
 
 PartKind = Literal["dense start", "dense end", "span", "passage", "sparse start", "sparse end", "lex"]
@@ -185,7 +185,7 @@ class Answer:
     """First character of the answer in `passage.text`."""
     end: int
     """The character after its last one."""
-    roads: tuple[Road, ...]
+    roads: tuple[Retriever, ...]
     """Which first stages proposed the passage."""
     parts: tuple[ScorePart, ...]
     """One for each kind, or, in an explained answer, one for each n-gram and term too."""

@@ -138,6 +138,8 @@ class Problem:
     what: str
     derived: str = ""
     """Name of the derived part it is in, which can be made again from the truth; empty if it is in the truth."""
+    document: str = ""
+    """Id of the document whose passages are wrong: they can be made again from its stored text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,12 +36,13 @@ LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("web",),
     ("cli",),
 )
-# The scorer knows nothing of who proposed a passage: within `search` it is a room of its own, below the rest.
-# Reading is for whoever serves; training a cross-encoder needs the rooms of training and evaluation.
-APART: Final[dict[str, str]] = {
-    f"search.{name}": "search scoring" for name in ("scorer", "lexical", "grid", "legal_spans", "question_grams")
-} | {
-    f"cross_encoder.{name}": "cross_encoder training" for name in ("data", "network", "teaching", "training", "tuning")
+# Two rooms are divided. The scorer knows nothing of who proposed a passage: within `search` it stands below the rest.
+# Reading with a cross-encoder is for whoever serves; training one needs the rooms of training and evaluation.
+_SCORING = ("scorer", "lexical", "grid", "legal_spans", "question_grams")
+_CROSS_TRAINING = ("data", "network", "teaching", "training", "tuning")
+APART: Final = {
+    **{f"search.{name}": "search scoring" for name in _SCORING},
+    **{f"cross_encoder.{name}": "cross_encoder training" for name in _CROSS_TRAINING},
 }
 LEVEL: Final = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 

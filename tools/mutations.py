@@ -99,7 +99,7 @@ MUTATIONS: Final = (
     Mutation(
         "coordinator: union of candidates",
         "sparc_search/search/candidates.py",
-        '(*roads.get(hit.passage_id, ()), "dense")',
+        '(*retrievers.get(hit.passage_id, ()), "dense")',
         '("dense",)',
         COORDINATOR,
     ),

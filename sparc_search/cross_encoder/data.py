@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,19 @@ def apart(asked: Sequence[Asked], articles: Container[str]) -> tuple[list[Asked]
     return kept, held
 
 
+def apart_by_chance(asked: Sequence[Asked], questions: int, seed: int) -> tuple[list[Asked], list[Asked]]:
+    """The same for files without articles: whole paragraphs by chance, until so many questions are held out."""
+    texts = list(dict.fromkeys(one.text for one in asked))
+    random.Random(seed).shuffle(texts)
+    held: list[Asked] = []
+    for text in texts[:-1]:
+        if len(held) >= questions:
+            break
+        held += [one for one in asked if one.text == text]
+    chosen = {one.text for one in held}
+    return [one for one in asked if one.text not in chosen], held
+
+
 def sampled(asked: Sequence[Asked], most: int, seed: int) -> list[Asked]:
     """At most so many, by chance; 0 takes all."""
     return random.Random(seed).sample(asked, most) if 0 < most < len(asked) else list(asked)
@@ -148,14 +161,17 @@ def _placed(text: Pieces, first: int, last: int, window: int) -> tuple[NDArray[n
     return text.ids[begin : begin + window], start - begin, end - begin
 
 
-def plan_epoch(some: Sequence[Example], tokens: int, seed: int, epoch: int) -> list[list[int]]:
-    """The batches of an epoch, as numbers of examples: of like length, at most so many tokens, in random order."""
+def plan_epoch(some: Sequence[Example], tokens: int, seed: int, epoch: int, most: int = 0) -> list[list[int]]:
+    """The batches of an epoch, as numbers of examples of like length, in random order.
+
+    A batch has at most so many tokens, padding included, and, unless `most` is 0, at most so many examples.
+    """
     rng = np.random.default_rng((seed, epoch))
     times = [int(example.weight + rng.random()) for example in some]
     drawn = [number for number, count in enumerate(times) for _ in range(count)]
     noise = rng.uniform(0, 8, len(drawn))
     lengths = [length_of(some[number]) + noise[at] for at, number in enumerate(drawn)]
-    batches = list(_cut([drawn[at] for at in np.argsort(lengths, kind="stable")], some, tokens))
+    batches = list(_cut([drawn[at] for at in np.argsort(lengths, kind="stable")], some, tokens, most))
     return [batches[at] for at in rng.permutation(len(batches))]
 
 
@@ -164,21 +180,16 @@ def length_of(example: Example) -> int:
     return len(example.question) + len(example.passage) + 3
 
 
-def _cut(order: Sequence[int], some: Sequence[Example], tokens: int) -> Iterator[list[int]]:
+def _cut(order: Sequence[int], some: Sequence[Example], tokens: int, most: int) -> Iterator[list[int]]:
     batch: list[int] = []
     rows = width = 0
     for number in order:
         more = 1 if some[number].negative is None else 2
         wider = max(width, length_of(some[number]))
-        if batch and (rows + more) * wider > tokens:
+        if batch and ((rows + more) * wider > tokens or len(batch) == most):
             yield batch
             batch, rows, wider = [], 0, length_of(some[number])
         batch.append(number)
         rows, width = rows + more, wider
     if batch:
         yield batch
-
-
-def trimmed(example: Example, question_window: int) -> Example:
-    """With a question that fits."""
-    return replace(example, question=example.question[: question_window - 2])

@@ -41,6 +41,7 @@ class CrossEncoderSettings:
 
     steps: int
     tokens: int = 3072  # of a batch, padding included
+    batch: int = 0  # most questions of it; 0: no limit
     rate: float = 6e-5
     head_rate: float = 5.0  # times `rate`
     warm_up: int = 100
@@ -142,7 +143,7 @@ class CrossEncoderTraining:
         self.network.train()
         stopped = False
         while self.step < self.settings.steps and not stopped:
-            batches = plan_epoch(self.examples, self.settings.tokens, self.settings.seed, self.epoch)
+            batches = self.plan()
             while self.step_in_epoch < len(batches) and self.step < self.settings.steps:
                 if stopped := stop():
                     break
@@ -155,6 +156,11 @@ class CrossEncoderTraining:
         copy_into(self.network, self.average.values)
         self.network.eval()
         return not stopped
+
+    def plan(self) -> list[list[int]]:
+        """The batches of the current epoch."""
+        settings = self.settings
+        return plan_epoch(self.examples, settings.tokens, settings.seed, self.epoch, settings.batch)
 
     def optimise(self, some: Sequence[Example], report: Callable[[Progress], None]) -> None:
         """One step, and its news."""
@@ -224,10 +230,10 @@ class CrossEncoderTraining:
                 "resume with the same data files and options",
             )
         before, now = state["settings"], asdict(self.settings)
-        changed = [name for name in ("tokens", "seed") if before[name] != now[name]]
+        changed = [name for name in ("tokens", "batch", "seed") if before.get(name, 0) != now[name]]
         if changed:
             raise UsageError(
-                f"{changed[0]} was {before[changed[0]]} before, and is {now[changed[0]]} now",
+                f"{changed[0]} was {before.get(changed[0], 0)} before, and is {now[changed[0]]} now",
                 "resume with the settings the run was started with",
             )
         copy_into(self.network, tensors["weights"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from ..search.scorer import score_spans
 from ..squad import SquadParagraph, SquadQuestion, answerable, read_squad
 from .answers import exact_match, f1
 from .open_domain import percent, percent_interval
+from .watching import QUIET, Watcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,16 @@ def evaluate_closed(
                 for question in paragraph.questions
                 for row in answer_rows(question, next(questions), cut, blocks, variants)
             ]
+
+
+def collected(rows: Iterable[list[ClosedRow]], paragraphs: int, watcher: Watcher = QUIET) -> list[ClosedRow]:
+    """The rows of so many paragraphs."""
+    found: list[ClosedRow] = []
+    with watcher.counting("evaluating", paragraphs) as tell:
+        for some in rows:
+            found += some
+            tell()
+    return found
 
 
 def paragraph_windows(encoder: Encoder, paragraph: SquadParagraph) -> list[Passage]:

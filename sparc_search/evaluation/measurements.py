@@ -56,7 +56,7 @@ def open_runs(models: Sequence[str], questions: Sequence[str]) -> Iterator[OpenR
                     yield from (OpenRun(name, "shipped", strategy, (part,)) for part in ("sparc", "lex"))
 
 
-class Kept:
+class KeptMeasurements:
     """A folder of measurements."""
 
     def __init__(self, folder: Path) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..index import Index
 from ..records import Reply
-from .open_domain import OpenRow, judge, summarise
+from .corpus import passages_of
+from .holding import answerable
+from .open_domain import CUTS, OpenRow, ask_each, judge, percent, summarise
 from .questions import OpenQuestion
 from .trec_files import judgement_lines, run_lines
+from .watching import QUIET, Watcher
 from .wrong_answers import WrongAnswer, wrong_answer
 
 
@@ -32,6 +36,24 @@ class Run:
     def saved_rows(self) -> list[dict[str, Any]]:
         """The rows, as they stand in a report."""
         return [asdict(row) for row in self.rows]
+
+
+def run_over(
+    index: Index, asked: Sequence[OpenQuestion], tag: str, watcher: Watcher = QUIET, *, batched: bool = False
+) -> Run:
+    """Ask an index everything; one question before the first, because what is loaded then is no part of any answer."""
+    index.ask(asked[0].text)
+    replies = ask_each(asked, lambda question: index.ask(question, k=max(CUTS)))
+    if batched:
+        replies = zip(asked, index.ask_many((question.text for question in asked), k=max(CUTS)), strict=True)
+    with watcher.counting("asking", len(asked)) as tell:
+        return measured(replies, tag, tell)
+
+
+def share_answerable(index: Index, asked: Sequence[OpenQuestion]) -> float:
+    """In percent, the questions whose answer stands somewhere in the index."""
+    found = answerable(asked, (passage.text for passage in passages_of(index.engine)))
+    return percent(len(found), len(asked))
 
 
 def measured(

@@ -16,14 +16,16 @@ from .questions import OpenQuestion
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TitledText:
     """A paragraph with its title."""
 
     title: str
     text: str
 
 
-def nested(gold: Sequence[Text], others: Iterable[Text], sizes: Sequence[int]) -> Iterator[list[Text]]:
+def nested(
+    gold: Sequence[TitledText], others: Iterable[TitledText], sizes: Sequence[int]
+) -> Iterator[list[TitledText]]:
     """What each size adds to the one before; the last ones are missing if there are not enough paragraphs."""
     if len(gold) > sizes[0]:
         raise UsageError(
@@ -41,7 +43,7 @@ def nested(gold: Sequence[Text], others: Iterable[Text], sizes: Sequence[int]) -
         before = size
 
 
-def _once(gold: list[Text], others: Iterable[Text], seen: set[str]) -> Iterator[Text]:
+def _once(gold: list[TitledText], others: Iterable[TitledText], seen: set[str]) -> Iterator[TitledText]:
     for source in (gold, others):
         for text in source:
             if text.text not in seen:
@@ -49,14 +51,14 @@ def _once(gold: list[Text], others: Iterable[Text], seen: set[str]) -> Iterator[
                 yield text
 
 
-def gold_of(questions: Iterable[OpenQuestion], paragraphs: Iterable[Text]) -> list[Text]:
+def gold_of(questions: Iterable[OpenQuestion], paragraphs: Iterable[TitledText]) -> list[TitledText]:
     """The paragraphs the questions were asked on, each once; with their titles, if they are among these."""
     titles = {paragraph.text: paragraph.title for paragraph in paragraphs}
     contexts = dict.fromkeys(question.context.strip() for question in questions)
-    return [Text(titles.get(context, ""), context) for context in contexts if context]
+    return [TitledText(titles.get(context, ""), context) for context in contexts if context]
 
 
-def as_lines(part: Iterable[Text], name: str) -> Iterator[str]:
+def as_lines(part: Iterable[TitledText], name: str) -> Iterator[str]:
     """JSON lines that `ingest` reads; every paragraph is a document of its own."""
     for number, text in enumerate(part):
         yield json.dumps({"id": f"{name}-{number}", "title": text.title, "text": text.text}, ensure_ascii=False)

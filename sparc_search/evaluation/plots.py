@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .cost import CostPoint
+
 _SHORTEST = 1e-6
 COLOURS = ("#1f6f8b", "#d1495b", "#66a182", "#edae49", "#5c4d7d", "#2e4057", "#8d6a9f", "#a63c06")
 MARKS = (("o", "-"), ("s", "--"), ("^", ":"))
@@ -29,19 +31,6 @@ class Point:
     seconds: float
     exact_match: float
     interval: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CostPoint:
-    """An index of some size, and what it costs."""
-
-    passages: int
-    encode_seconds: float
-    index_bytes: int
-    seconds_p50: float
-    seconds_p95: float
-    exact_match: float
-    interval: tuple[float, float]
 
 
 def _figure(width: float = 6.4, height: float = 4.2) -> Figure:

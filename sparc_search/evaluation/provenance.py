@@ -8,7 +8,7 @@ import os
 import platform
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,12 @@ def write_report(path: Path, report: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", "utf-8")
     fresh.replace(path)
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Lines as a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
 def read_report(path: Path) -> dict[str, Any]:

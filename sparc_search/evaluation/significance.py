@@ -23,7 +23,7 @@ _AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MeasureDifference:
     """One measure of two runs, in percent; positive if the second is better."""
 
     first: float
@@ -34,15 +34,15 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """Two runs on the questions they share."""
 
     questions: int
     only_first: int
     """Questions that only the first run got right."""
     only_second: int
-    exact_match: Difference
-    f1: Difference
+    exact_match: MeasureDifference
+    f1: MeasureDifference
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
@@ -71,7 +71,7 @@ Rows = Sequence[Mapping[str, Any]]
 """Rows of a saved report: `id`, `exact_match`, `f1` and perhaps `group`."""
 
 
-def compare(first: Rows, second: Rows, *, seed: int = 0) -> Comparison:
+def compare(first: Rows, second: Rows, *, seed: int = 0) -> RunComparison:
     """Compare two runs on the questions that both have."""
     others = {row["id"]: row for row in second}
     pairs = [(row, others[row["id"]]) for row in first if row["id"] in others]
@@ -82,7 +82,7 @@ def compare(first: Rows, second: Rows, *, seed: int = 0) -> Comparison:
     groups = [a.get("group") or a["id"] for a, _ in pairs]
     only_first, only_second = sum(a > b for a, b in em), sum(b > a for a, b in em)
     p_value = randomisation([b - a for a, b in overlap], seed=seed)
-    return Comparison(
+    return RunComparison(
         len(pairs),
         only_first,
         only_second,
@@ -93,8 +93,8 @@ def compare(first: Rows, second: Rows, *, seed: int = 0) -> Comparison:
 
 def _difference(
     pairs: Sequence[tuple[float, float]], groups: Sequence[Hashable], p_value: float, seed: int
-) -> Difference:
+) -> MeasureDifference:
     first, second = (100 * sum(pair[side] for pair in pairs) / len(pairs) for side in (0, 1))
     low, high = interval([100 * (b - a) for a, b in pairs], groups, seed=seed)
     bounds = round(low, 2), round(high, 2)
-    return Difference(round(first, 2), round(second, 2), round(second - first, 2), bounds, p_value)
+    return MeasureDifference(round(first, 2), round(second, 2), round(second - first, 2), bounds, p_value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import NotThere
 from ..index import Index
-from ..records import PART_KINDS, Answer, PartKind, Road, ScorePart, Strategy
+from ..records import PART_KINDS, Answer, PartKind, Retriever, ScorePart, Strategy
 from .question import QuestionView, question_view
 from .summaries import PassageFacts, facts
 
@@ -22,7 +22,7 @@ class ExplainedAnswer:
     confidence: float | None
     start: int
     end: int
-    roads: tuple[Road, ...]
+    roads: tuple[Retriever, ...]
     passage: PassageFacts
     by_kind: Mapping[PartKind, float]
     """In the order of `PART_KINDS`; their sum is the score."""

@@ -23,7 +23,7 @@ _LARGEST: Final = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class NotImported:
     """An object that was not imported, and why."""
 
     kind: str
@@ -37,7 +37,7 @@ class Imported:
     """What became of the objects."""
 
     imported: int
-    failed: tuple[Failed, ...]
+    failed: tuple[NotImported, ...]
 
 
 def import_objects(
@@ -113,12 +113,12 @@ def _outcome(body: bytes, shown: str) -> Imported:
     return Imported(int(answer.get("successCount") or 0), failed)
 
 
-def _failed(error: Mapping[str, Any]) -> Failed:
+def _failed(error: Mapping[str, Any]) -> NotImported:
     why = error.get("error")
     why = why if isinstance(why, Mapping) else {}
     meta = error.get("meta")
     title = error.get("title") or (meta.get("title") if isinstance(meta, Mapping) else "")
-    return Failed(str(error.get("type", "")), str(error.get("id", "")), str(title or ""), _reason(why))
+    return NotImported(str(error.get("type", "")), str(error.get("id", "")), str(title or ""), _reason(why))
 
 
 def _reason(why: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..block_batch import Blocks
 from ..engine import View
-from ..records import Answer, EncodedQuestion, Passage, Road
+from ..records import Answer, EncodedQuestion, Passage, Retriever
 from ..stored import Hit
 from .clock import Clock
 from .explain import explain
@@ -17,41 +17,43 @@ from .lexical import LexWeight
 from .scorer import Span
 
 
-class Found(NamedTuple):
+class FoundAnswer(NamedTuple):
     """An answer, and the span it is."""
 
     answer: Answer
     span: Span
 
 
-def roads_of(sparse: Sequence[Hit], dense: Sequence[Hit]) -> dict[str, tuple[Road, ...]]:
-    """The union of the candidates, each with the roads that proposed it."""
-    roads: dict[str, tuple[Road, ...]] = {hit.passage_id: ("sparse",) for hit in sparse}
+def proposals(sparse: Sequence[Hit], dense: Sequence[Hit]) -> dict[str, tuple[Retriever, ...]]:
+    """The union of the candidates, each with the retrievers that proposed it."""
+    retrievers: dict[str, tuple[Retriever, ...]] = {hit.passage_id: ("sparse",) for hit in sparse}
     for hit in dense:
-        roads[hit.passage_id] = (*roads.get(hit.passage_id, ()), "dense")
-    return roads
+        retrievers[hit.passage_id] = (*retrievers.get(hit.passage_id, ()), "dense")
+    return retrievers
 
 
 class Candidates:
     """The proposed passages that are still there, by id, so that the order of their spans breaks ties."""
 
-    def __init__(self, view: View, roads: Mapping[str, tuple[Road, ...]], clock: Clock) -> None:
-        self._view, self._roads, self._clock = view, roads, clock
+    def __init__(self, view: View, retrievers: Mapping[str, tuple[Retriever, ...]], clock: Clock) -> None:
+        self._view, self._retrievers, self._clock = view, retrievers, clock
         self._passages: dict[str, Passage] = {}
         with clock.stage("fetch"):
-            found = view.fetch_blocks(sorted(roads))
+            found = view.fetch_blocks(sorted(retrievers))
         self.ids, self.blocks, self.missing = found.passage_ids, found.blocks, found.missing
 
-    def answers(self, spans: Iterator[Span], at_once: int) -> Iterator[Found]:
+    def answers(self, spans: Iterator[Span], at_once: int) -> Iterator[FoundAnswer]:
         """Spans as answers; their passages are fetched a few at a time, as far as they are read."""
         while some := list(islice(spans, at_once)):
             self._fetch(dict.fromkeys(self.ids[span.block] for span in some))
             for span in some:
                 passage = self._passages.get(self.ids[span.block])
                 if passage and self.blocks:  # an engine that does not hold still may have lost it
-                    yield Found(_answer(span, passage, self.blocks, self._roads[passage.id]), span)
+                    yield FoundAnswer(_answer(span, passage, self.blocks, self._retrievers[passage.id]), span)
 
-    def explained(self, found: Sequence[Found], question: EncodedQuestion, lex: Sequence[LexWeight]) -> list[Answer]:
+    def explained(
+        self, found: Sequence[FoundAnswer], question: EncodedQuestion, lex: Sequence[LexWeight]
+    ) -> list[Answer]:
         """The answers with every n-gram and term a part of its own."""
         fetched = self._view.fetch([one.answer.passage.id for one in found])
         self.missing += fetched.missing
@@ -73,7 +75,7 @@ class Candidates:
             self.missing += found.missing
 
 
-def _answer(span: Span, passage: Passage, blocks: Blocks, roads: tuple[Road, ...]) -> Answer:
+def _answer(span: Span, passage: Passage, blocks: Blocks, retrievers: tuple[Retriever, ...]) -> Answer:
     offsets = blocks.offsets(span.block)
     start, end = int(offsets[span.start, 0]), int(offsets[span.end, 1])
-    return Answer(passage.text[start:end], span.score, passage, start, end, roads, span.parts)
+    return Answer(passage.text[start:end], span.score, passage, start, end, retrievers, span.parts)

@@ -1,4 +1,4 @@
-"""From encoded questions to answers: both roads propose, the scorer decides, every stage is timed."""
+"""From encoded questions to answers: both retrievers propose, the scorer decides, every stage is timed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..records import Answer, EncodedQuestion, Reply, Strategy
 from ..settings import Settings
 from ..stored import Hits, Statistics
 from . import confidence, dense_first, lexical, sparse_first
-from .candidates import Candidates, Found, roads_of
+from .candidates import Candidates, FoundAnswer, proposals
 from .clock import Clock
 from .confidence import Calibration
 from .dense_first import Vectors
@@ -56,7 +56,7 @@ class Coordinator:
         self._calibration = calibration
 
     def answer(self, questions: Sequence[EncodedQuestion], options: SearchOptions) -> list[Reply]:
-        """Answer questions, all from one state of the index; both roads search for all of them together."""
+        """Answer questions, all from one state of the index; both retrievers search for all of them together."""
         if not questions:
             return []
         with self._engine.view() as view:
@@ -88,7 +88,7 @@ class Coordinator:
         options: SearchOptions,
     ) -> Reply:
         clock = Clock()
-        candidates = Candidates(view, roads_of(sparse.hits, dense.hits), clock)
+        candidates = Candidates(view, proposals(sparse.hits, dense.hits), clock)
         with clock.stage("score"):
             weighed = lexical.scaled(lex, options.lex_weight)
             shown, rival = self._choose(_ranked(question, weighed, candidates, options), options.k)
@@ -104,7 +104,7 @@ class Coordinator:
             question.text, tuple(answers), options.strategy, statistics.snapshot, len(candidates.ids), seconds, degraded
         )
 
-    def _choose(self, found: Iterator[Found], k: int) -> tuple[list[Found], float | None]:
+    def _choose(self, found: Iterator[FoundAnswer], k: int) -> tuple[list[FoundAnswer], float | None]:
         """The first k, and, if someone wants to know, the score of the best that says something else than the first."""
         shown = list(islice(found, k))
         if self._calibration is None or not shown:
@@ -129,7 +129,9 @@ def _sparse(
     return sparse_first.propose(view, questions, lex, factor, k, options.where)
 
 
-def _ranked(question: EncodedQuestion, lex: _Lex, candidates: Candidates, options: SearchOptions) -> Iterator[Found]:
+def _ranked(
+    question: EncodedQuestion, lex: _Lex, candidates: Candidates, options: SearchOptions
+) -> Iterator[FoundAnswer]:
     if candidates.blocks is None:
         return iter(())
     at_once = max(options.k, AT_ONCE)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ..encoder import Encoder
 from ..engine import Engine, View, supports
-from ..stored import CheckReport, Problem
+from ..errors import IndexMismatch
+from ..records import Document
+from ..stored import CheckReport, EncodedDocument, Problem
 from .derived import VECTORS, DerivedVectors
 from .sample import compare
+
+_AT_ONCE: Final = 50
+"""Documents that are encoded again and replaced together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +35,25 @@ class Verification:
         return not self.problems
 
 
+EncodeAgain = Callable[[Iterable[Document], Encoder], Iterable[EncodedDocument]]
+"""Documents as an ingest would bring them."""
+
+
 def verify(
-    engine: Engine, vectors: DerivedVectors, open_encoder: Callable[[], Encoder], *, repair: bool, sample: int
+    engine: Engine,
+    vectors: DerivedVectors,
+    open_encoder: Callable[[], Encoder],
+    encode_again: EncodeAgain,
+    *,
+    repair: bool,
+    sample: int,
 ) -> Verification:
-    """Check everything, make damaged derived parts again if wanted, and if all is well encode a sample again."""
+    """Check everything, make what is damaged again if wanted, and if all is well encode a sample again.
+
+    Derived parts are made again from the truth, the passages of a document from its stored text.
+    """
     report = _checked(engine, vectors)
-    repaired = _repaired(engine, vectors, report) if repair else ()
+    repaired = _repaired(engine, vectors, report, open_encoder, encode_again) if repair else ()
     report = _checked(engine, vectors) if repaired else report
     if report.problems or not sample:
         return Verification(report.counts, report.problems, repaired)
@@ -47,13 +66,37 @@ def _checked(engine: Engine, vectors: DerivedVectors) -> CheckReport:
     return CheckReport(report.counts, (*report.problems, *vectors.verify()))
 
 
-def _repaired(engine: Engine, vectors: DerivedVectors, report: CheckReport) -> tuple[str, ...]:
+def _repaired(
+    engine: Engine,
+    vectors: DerivedVectors,
+    report: CheckReport,
+    open_encoder: Callable[[], Encoder],
+    encode_again: EncodeAgain,
+) -> tuple[str, ...]:
+    documents = sorted({problem.document for problem in report.problems if problem.document})
+    if documents:
+        _make_again(engine, documents, open_encoder(), encode_again)
     own = tuple(problem for problem in report.problems if problem.derived != VECTORS)
-    names = engine.admin().repair(CheckReport(report.counts, own))
+    names = [*(f"document {id}" for id in documents), *engine.admin().repair(CheckReport(report.counts, own))]
     if len(own) < len(report.problems):
         vectors.repair()
         names.append(VECTORS)
     return tuple(names)
+
+
+def _make_again(engine: Engine, documents: Sequence[str], encoder: Encoder, encode_again: EncodeAgain) -> None:
+    """Encode documents from their stored texts, in the place of what is there of them."""
+    if encoder.fingerprint != engine.encoder:
+        raise IndexMismatch(
+            f"{len(documents):,} documents must be encoded again, and the index was made with the model "
+            f"{engine.encoder}, not with {encoder.fingerprint}",
+            "name the model that made it (--model)",
+        )
+    for begin in range(0, len(documents), _AT_ONCE):
+        with engine.view() as view:
+            encoded = list(encode_again(view.texts(documents[begin : begin + _AT_ONCE]), encoder))
+        for refusal in engine.writer().add(encoded):
+            raise refusal.error()
 
 
 def _sampled(engine: Engine, open_encoder: Callable[[], Encoder], count: int) -> tuple[tuple[Problem, ...], str]:

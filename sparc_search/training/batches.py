@@ -177,7 +177,7 @@ def make_batch(
         for at in turn.questions
     ]
     heads = [
-        heading(np.append(passage.title, np.int32(turn.path)) if turn.titled else passage.title[:0], special)
+        heading(np.append(passage.title, np.array(turn.path, np.int32)) if turn.titled else passage.title[:0], special)
         for turn, passage in zip(step, chosen, strict=True)
     ]
     read = [np.concatenate([head, passage.ids]) for head, passage in zip(heads, chosen, strict=True)]

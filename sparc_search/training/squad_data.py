@@ -69,8 +69,8 @@ def passages_of(
             for passage in passages[context]:
                 if not len(passage.title) and article in titles:  # another file may know what this one does not
                     passage.title = titles[article]
-            found = answered(offsets[context], paragraph, pieces, question_window, teacher)
-            add_questions(passages[context], found, window - 2)
+            questions = answered(offsets[context], paragraph, pieces, question_window, teacher)
+            add_questions(passages[context], questions, window - 2)
             add_traps(passages[context], paragraph.questions, pieces, question_window)
     found = [passage for cut in passages.values() for passage in cut if passage.questions]
     if not found:

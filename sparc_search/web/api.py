@@ -17,11 +17,11 @@ from sparc_search.inspection.answer import explained
 from sparc_search.records import Reply, Strategy
 
 from . import requests
-from .limits import Limits, read_body
+from .limits import WebLimits, read_body
 from .parameters import Parameters, short
-from .problems import Problem, invalid
+from .problems import HttpProblem, invalid
 from .replies import StrictJSON, cut_long
-from .state import State, state_of
+from .state import AppState, state_of
 
 
 async def ask(request: Request) -> Response:
@@ -47,7 +47,7 @@ def ask_of(request: Request, *, strict: bool) -> requests.Ask:
     )
 
 
-async def reply(state: State, work: Any) -> Response:
+async def reply(state: AppState, work: Any) -> Response:
     """The result of some work as JSON, in which no string is endless."""
     return StrictJSON(cut_long(await state.gate.run(work), state.limits.string))
 
@@ -126,7 +126,7 @@ async def ask_many(request: Request) -> Response:
     state = state_of(request)
     content = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content != "application/json":
-        raise Problem(415, "unsupported_media_type", "the body is not JSON", "send Content-Type: application/json")
+        raise HttpProblem(415, "unsupported_media_type", "the body is not JSON", "send Content-Type: application/json")
     body = _object(await read_body(request, state.limits.body), state.parameters.batch)
     questions = _questions(body.get("questions"), state.limits)
     options = _options(body, state)
@@ -144,14 +144,14 @@ def _object(body: bytes, known: Collection[str]) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Problem(400, "no_json", "the body is not a JSON object", 'send {"questions": ["…"]}')
+        raise HttpProblem(400, "no_json", "the body is not a JSON object", 'send {"questions": ["…"]}')
     for key in found:
         if key not in known:
             raise invalid(key[:40], f"there is no field {key[:40]!r}", f"known are: {', '.join(known)}")
     return found
 
 
-def _questions(value: object, limits: Limits) -> list[str]:
+def _questions(value: object, limits: WebLimits) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(question, str) for question in value):
         raise invalid("questions", "'questions' is not a list of texts", 'send {"questions": ["…"]}')
     if not 1 <= len(value) <= limits.batch:
@@ -162,7 +162,7 @@ def _questions(value: object, limits: Limits) -> list[str]:
     return value
 
 
-def _options(body: Mapping[str, Any], state: State) -> dict[str, Any]:
+def _options(body: Mapping[str, Any], state: AppState) -> dict[str, Any]:
     settings, limits, known = state.index.settings, state.limits, state.parameters
     k, strategy = body.get("k", min(settings.top_k, limits.answers)), body.get("strategy", settings.strategy)
     k = int(k) if isinstance(k, float) and k.is_integer() else k  # 5.0 is a whole number to JSON

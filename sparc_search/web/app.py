@@ -21,14 +21,14 @@ from sparc_search.index import Index
 
 from . import api, ask_page, discover_page, downloads, feature_page, health, index_page, login, openapi, passage_page
 from .brake import Brake
-from .limits import Gate, Limits
+from .limits import Gate, WebLimits
 from .metrics import Counting, Metrics, metrics
 from .presence import Presence
-from .problems import Problem, problem_of
+from .problems import HttpProblem, problem_of
 from .rendering import STATIC
 from .replies import problem_response
 from .security import KnownHosts, NeedsToken, OneLength, OwnSite, SecurityHeaders, known_hosts, wants_page
-from .state import State
+from .state import AppState
 
 log = logging.getLogger("sparc_search.web")
 
@@ -70,7 +70,7 @@ class Kept(StaticFiles):
 def create_app(
     index: Index,
     *,
-    limits: Limits | None = None,
+    limits: WebLimits | None = None,
     token: str = "",
     host: str = "127.0.0.1",
     allowed_hosts: Collection[str] = (),
@@ -78,7 +78,7 @@ def create_app(
     close: bool = False,
 ) -> Starlette:
     """An application that answers from an index; with `close`, the index is closed when it ends."""
-    limits = limits or Limits()
+    limits = limits or WebLimits()
     gate = Gate(limits)
     counters = Metrics(gate) if with_metrics else None
     brake = Brake(limits.login_tries)
@@ -102,14 +102,14 @@ def create_app(
         middleware=layers,
         lifespan=life,
         exception_handlers={
-            Problem: _answer,
+            HttpProblem: _answer,
             SparcSearchError: _answer,
             HTTPException: _answer_http,
             Exception: _answer,
         },
     )
     app.router.redirect_slashes = False
-    app.state.shared = State(index, limits, gate, token, brake, counters)
+    app.state.shared = AppState(index, limits, gate, token, brake, counters)
     return app
 
 
@@ -125,5 +125,5 @@ async def _answer_http(request: Request, error: Exception) -> Response:
     status = HTTPStatus(error.status_code)
     kind = status.name.lower()
     remedy = "see /openapi.json for what there is" if status == HTTPStatus.NOT_FOUND else ""
-    problem = Problem(status, kind, status.phrase, remedy, headers=error.headers)
+    problem = HttpProblem(status, kind, status.phrase, remedy, headers=error.headers)
     return problem_response(problem, page=wants_page(request))

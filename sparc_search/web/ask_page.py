@@ -46,7 +46,7 @@ class Versus:
 
     other: ExplainedAnswer
     comparison: Comparison
-    rows: tuple[tuple[Difference, charts.Segment], ...]
+    rows: tuple[tuple[Difference, charts.BarSegment], ...]
     rest: float
     rest_count: int
 
@@ -57,7 +57,7 @@ class Shown:
 
     answer: ExplainedAnswer
     excerpt: Excerpt
-    bar: tuple[charts.Segment, ...]
+    bar: tuple[charts.BarSegment, ...]
     starts: tuple[Match, ...]
     ends: tuple[Match, ...]
     terms: tuple[Match, ...]

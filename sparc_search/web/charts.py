@@ -20,7 +20,7 @@ GROUPS: Mapping[PartKind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class BarSegment:
     """One piece of a bar."""
 
     kind: str
@@ -53,7 +53,7 @@ def stacked_scale(scores: Sequence[Mapping[PartKind, float]]) -> Scale:
     return Scale(low, high or 1.0)
 
 
-def stacked(score: Mapping[PartKind, float], scale: Scale) -> tuple[Segment, ...]:
+def stacked(score: Mapping[PartKind, float], scale: Scale) -> tuple[BarSegment, ...]:
     """The parts of a score end to end: positive ones to the right of zero, negative ones to the left."""
     right = left = 0.0
     segments = []
@@ -61,21 +61,21 @@ def stacked(score: Mapping[PartKind, float], scale: Scale) -> tuple[Segment, ...
         value = score[kind]
         begin, end = (right, right + value) if value >= 0 else (left + value, left)
         right, left = (end, left) if value >= 0 else (right, begin)
-        segments.append(Segment(kind, value, scale.at(begin), scale.at(end) - scale.at(begin)))
+        segments.append(BarSegment(kind, value, scale.at(begin), scale.at(end) - scale.at(begin)))
     return tuple(segments)
 
 
-def two_sided(values: Sequence[float]) -> tuple[Segment, ...]:
+def two_sided(values: Sequence[float]) -> tuple[BarSegment, ...]:
     """Differences as bars that leave the middle to the right (more) or to the left (less)."""
     most = max(map(abs, values), default=0.0) or 1.0
     return tuple(
-        Segment("more" if value >= 0 else "less", value, 50 + min(value / most, 0.0) * 50, abs(value / most) * 50)
+        BarSegment("more" if value >= 0 else "less", value, 50 + min(value / most, 0.0) * 50, abs(value / most) * 50)
         for value in values
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class HistogramColumn:
     """One bin of a histogram."""
 
     x: float
@@ -86,11 +86,13 @@ class Column:
     count: int
 
 
-def columns(edges: Sequence[float], counts: Sequence[int]) -> tuple[Column, ...]:
+def columns(edges: Sequence[float], counts: Sequence[int]) -> tuple[HistogramColumn, ...]:
     """A histogram; a bin that holds anything at all can be seen."""
     most = max(counts, default=0) or 1
     width = 100 / (len(counts) or 1)
     return tuple(
-        Column(at * width, width, max(100 * count / most, 2.0 if count else 0.0), edges[at], edges[at + 1], count)
+        HistogramColumn(
+            at * width, width, max(100 * count / most, 2.0 if count else 0.0), edges[at], edges[at + 1], count
+        )
         for at, count in enumerate(counts)
     )

@@ -17,7 +17,7 @@ from sparc_search import inspection
 from . import requests
 from .api import discover_view
 from .replies import cut_long
-from .state import State, state_of
+from .state import AppState, state_of
 
 PAGE: Final = 200
 PASSAGE_COLUMNS: Final = ("title", "text", "source", "page", "number", "id", "document_id")
@@ -71,19 +71,21 @@ def cell(row: Mapping[str, Any], column: str) -> str:
     return "" if value is None else str(value)
 
 
-def _asked(request: Request) -> tuple[State, requests.Discover]:
+def _asked(request: Request) -> tuple[AppState, requests.Discover]:
     state = state_of(request)
     return state, requests.discover_of(request.query_params, state.parameters, strict=True)
 
 
-async def _rows(state: State, wanted: requests.Discover, offset: int) -> list[dict[str, Any]]:
+async def _rows(state: AppState, wanted: requests.Discover, offset: int) -> list[dict[str, Any]]:
     page = replace(wanted, listing=replace(wanted.listing, offset=offset, size=PAGE))
     found = await state.gate.run(lambda: inspection.to_json(discover_view(state.index, page)))
     rows: list[dict[str, Any]] = cut_long(found[wanted.of], state.limits.string)
     return rows
 
 
-async def _all(state: State, wanted: requests.Discover, first: list[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
+async def _all(
+    state: AppState, wanted: requests.Discover, first: list[dict[str, Any]]
+) -> AsyncIterator[dict[str, Any]]:
     rows, offset = first, 0
     while rows and offset < state.limits.download:
         for row in rows:

@@ -15,7 +15,7 @@ from .api import feature_view
 from .pages import page_response
 from .parameters import Parameters, short, text
 from .rendering import feature_path
-from .state import State, state_of
+from .state import AppState, state_of
 
 FIELD_TITLES = {
     "start": "Start",
@@ -38,7 +38,7 @@ async def start(request: Request) -> Response:
     return await page_response(request, "features.html", lambda: _start(state))
 
 
-def _start(state: State) -> dict[str, Any]:
+def _start(state: AppState) -> dict[str, Any]:
     overview = state.overview()
     return {"page": "feature", "overview": overview, "titles": FIELD_TITLES, "twin": "/api/index"}
 

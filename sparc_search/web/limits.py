@@ -13,7 +13,7 @@ from anyio import CapacityLimiter, Semaphore, fail_after, to_thread
 from starlette.requests import ClientDisconnect, Request
 
 from .presence import gone, has_gone
-from .problems import Problem
+from .problems import HttpProblem
 
 Result = TypeVar("Result")
 MOST_SECONDS: Final = 60
@@ -21,7 +21,7 @@ MOST_SECONDS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WebLimits:
     """The most that is taken; what is above is refused with a typed error."""
 
     question: int = 1000
@@ -54,7 +54,7 @@ class Limits:
 class Gate:
     """Lets some work run and some wait, first come first served, and sends the rest away with a time to come again."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limits: WebLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
         self._clock = clock
         self._turns: Semaphore | None = None
@@ -68,7 +68,7 @@ class Gate:
         self.refused = 0
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Do some work in a thread; `Problem` 503 if too many wait already, or the wait is too long."""
+        """Do some work in a thread; `HttpProblem` 503 if too many wait already, or the wait is too long."""
         if self.inside >= self._limits.running + self._limits.waiting:
             raise self._busy()
         turns, threads = self._workers()
@@ -99,7 +99,7 @@ class Gate:
         finally:
             self._seconds += (self._clock() - began - self._seconds) / 8
 
-    def _busy(self) -> Problem:
+    def _busy(self) -> HttpProblem:
         """Sent away until those inside, and those who were told to come before, have had their turn."""
         self.refused += 1
         now = self._clock()
@@ -108,7 +108,7 @@ class Gate:
         ahead = self.inside + len(self._promised)
         seconds = min(MOST_SECONDS, math.ceil(ahead * self._seconds / self._limits.running) or 1)
         self._promised.append(now + seconds)
-        return Problem(
+        return HttpProblem(
             503,
             "busy",
             "too many requests at once",
@@ -129,7 +129,7 @@ async def read_body(request: Request, most: int) -> bytes:
         async for piece in request.stream():
             body += piece
             if len(body) > most:
-                raise Problem(
+                raise HttpProblem(
                     413, "too_large", f"the body has more than {most:,} bytes", "send fewer questions at once"
                 )
     except ClientDisconnect:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sparc_search.errors import MissingExtra
 
 from .limits import Gate
-from .problems import Problem
+from .problems import HttpProblem
 from .state import state_of
 
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -84,5 +84,5 @@ async def metrics(request: Request) -> Response:
     """`GET /metrics`."""
     found = state_of(request).metrics
     if found is None:
-        raise Problem(404, "not_found", "metrics are off", "start the server with --metrics")
+        raise HttpProblem(404, "not_found", "metrics are off", "start the server with --metrics")
     return Response(found.text(), media_type=found.content_type)

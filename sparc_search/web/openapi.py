@@ -14,7 +14,7 @@ from sparc_search import inspection
 from sparc_search.stored import DocumentFacts
 
 from .api import ReplyView
-from .limits import Limits
+from .limits import WebLimits
 from .parameters import Parameter
 from .replies import StrictJSON
 from .requests import ApiParameters
@@ -98,7 +98,7 @@ def _paths(known: ApiParameters, schemas: Schemas) -> dict[str, Any]:
     return paths
 
 
-def _in_path(path: str, limits: Limits) -> list[dict[str, Any]]:
+def _in_path(path: str, limits: WebLimits) -> list[dict[str, Any]]:
     """The parameters that are a part of the path itself."""
     schema = {"type": "string", "maxLength": limits.question, "minLength": 1}
     return [{"name": name, "in": "path", "required": True, "schema": schema} for name in re.findall("{(.*?)}", path)]

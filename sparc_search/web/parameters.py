@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from starlette.datastructures import QueryParams
 
-from .limits import Limits
+from .limits import WebLimits
 from .problems import invalid
 from .schemas import Schema
 
@@ -40,13 +40,13 @@ class Parameter(Generic[Value]):
     repeated: bool = False
 
     def value(self, text: str, shown: str = "") -> Value:
-        """What a text means; `Problem` if nothing."""
+        """What a text means; `HttpProblem` if nothing."""
         try:
             return self.read(text)
         except (ValueError, KeyError):
             raise invalid(self.name, f"{self.name!r} is {shown or repr(text[:40])}", self.remedy) from None
 
-    def described(self, limits: Limits) -> dict[str, Any]:
+    def described(self, limits: WebLimits) -> dict[str, Any]:
         """The parameter as OpenAPI describes it."""
         told: dict[str, Any] = {"name": self.name, "in": "query", "required": self.required, "schema": self.schema}
         if self.repeated:
@@ -55,12 +55,12 @@ class Parameter(Generic[Value]):
         return told | ({"description": self.help} if self.help else {})
 
 
-def text(name: str, limits: Limits, help: str = "", *, repeated: bool = False) -> Parameter[str]:
+def text(name: str, limits: WebLimits, help: str = "", *, repeated: bool = False) -> Parameter[str]:
     """Some text. How long it may be is seen to in `Parameters`, for every parameter."""
     return Parameter(name, {"type": "string", "maxLength": limits.question}, str, help=help, repeated=repeated)
 
 
-def question(name: str, limits: Limits) -> Parameter[str]:
+def question(name: str, limits: WebLimits) -> Parameter[str]:
     """A text that says something."""
     plain = text(name, limits)
     return replace(plain, schema={**plain.schema, "minLength": 1, "pattern": _SAYING_SOMETHING}, required=True)
@@ -115,18 +115,18 @@ def offsets(name: str, help: str) -> Parameter[tuple[int, int] | None]:
     return Parameter(name, schema, read, "give two character offsets, such as 12-17", help)
 
 
-def pairs(name: str, limits: Limits, help: str) -> Parameter[tuple[str, str]]:
+def pairs(name: str, limits: WebLimits, help: str) -> Parameter[tuple[str, str]]:
     """Repeated `key=value`."""
     return _pairs(name, limits, help, "=", "[^=]+", ())
 
 
-def features(name: str, limits: Limits, help: str, fields: Sequence[str]) -> Parameter[tuple[str, str]]:
+def features(name: str, limits: WebLimits, help: str, fields: Sequence[str]) -> Parameter[tuple[str, str]]:
     """Repeated `field:name`."""
     return _pairs(name, limits, help, ":", f"({'|'.join(fields)})", fields)
 
 
 def _pairs(
-    name: str, limits: Limits, help: str, mark: str, key: str, keys: Sequence[str]
+    name: str, limits: WebLimits, help: str, mark: str, key: str, keys: Sequence[str]
 ) -> Parameter[tuple[str, str]]:
     def read(text: str) -> tuple[str, str]:
         first, _, rest = text.partition(mark)
@@ -143,7 +143,7 @@ def _pairs(
 class Parameters:
     """What stands behind the question mark. With `known`, anything else there is an error."""
 
-    def __init__(self, query: QueryParams, limits: Limits, known: Sequence[Parameter[Any]] | None = None) -> None:
+    def __init__(self, query: QueryParams, limits: WebLimits, known: Sequence[Parameter[Any]] | None = None) -> None:
         self._query, self._limits, self._strict = query, limits, known is not None
         names = [parameter.name for parameter in known or ()]
         for name in query if self._strict else ():
@@ -166,7 +166,7 @@ class Parameters:
         return tuple(parameter.value(short(name, value, self._limits)) for value in values)
 
 
-def short(name: str, value: str, limits: Limits) -> str:
+def short(name: str, value: str, limits: WebLimits) -> str:
     """A text that is no longer than a question may be."""
     if len(value) > limits.question:
         raise invalid(name, f"{name!r} has {len(value):,} characters", f"at most {limits.question:,} are taken")

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from anyio import CancelScope
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .problems import Problem
+from .problems import HttpProblem
 
 _RECEIVE: ContextVar[Receive | None] = ContextVar("receive", default=None)
 
@@ -36,6 +36,6 @@ async def has_gone() -> bool:
     return bool(message["type"] == "http.disconnect")
 
 
-def gone() -> Problem:
+def gone() -> HttpProblem:
     """An answer that nobody will read."""
-    return Problem(499, "gone", "the client has gone")
+    return HttpProblem(499, "gone", "the client has gone")

@@ -16,7 +16,7 @@ STATUS: Final[Mapping[type[errors.SparcSearchError], tuple[int, str]]] = {
 """What each kind of error is over HTTP; a kind that is not listed is the server's own fault."""
 
 
-class Problem(Exception):
+class HttpProblem(Exception):
     """An answer that is an error: status, type, message and remedy."""
 
     def __init__(
@@ -45,23 +45,23 @@ class Problem(Exception):
         return {"error": told}
 
 
-def invalid(parameter: str, message: str, remedy: str = "") -> Problem:
+def invalid(parameter: str, message: str, remedy: str = "") -> HttpProblem:
     """A parameter that is not what it must be."""
-    return Problem(422, "invalid_parameter", message, remedy, parameter=parameter)
+    return HttpProblem(422, "invalid_parameter", message, remedy, parameter=parameter)
 
 
-def conflicting(parameter: str, message: str, remedy: str) -> Problem:
+def conflicting(parameter: str, message: str, remedy: str) -> HttpProblem:
     """Parameters that are right one by one but exclude each other."""
-    return Problem(409, "conflict", message, remedy, parameter=parameter)
+    return HttpProblem(409, "conflict", message, remedy, parameter=parameter)
 
 
-def problem_of(error: Exception) -> Problem:
+def problem_of(error: Exception) -> HttpProblem:
     """Any error as an answer; of one that was not foreseen nothing is told."""
-    if isinstance(error, Problem):
+    if isinstance(error, HttpProblem):
         return error
     for kind, (status, type) in STATUS.items():
         if isinstance(error, kind):
             assert isinstance(error, errors.SparcSearchError)
             headers = {"Retry-After": "5"} if status == 503 else {}
-            return Problem(status, type, error.message, error.remedy, headers=headers)
-    return Problem(500, "internal", "something went wrong here", "the server's log has the details")
+            return HttpProblem(status, type, error.message, error.remedy, headers=headers)
+    return HttpProblem(500, "internal", "something went wrong here", "the server's log has the details")

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from .problems import Problem
+from .problems import HttpProblem
 
 
 class StrictJSON(JSONResponse):
@@ -18,7 +18,7 @@ class StrictJSON(JSONResponse):
         return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def problem_response(problem: Problem, *, page: bool) -> Response:
+def problem_response(problem: HttpProblem, *, page: bool) -> Response:
     """An error as JSON, or as a page for people."""
     if not page:
         return StrictJSON(problem.as_json(), problem.status, problem.headers)

@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .brake import Brake
-from .problems import Problem
+from .problems import HttpProblem
 from .replies import problem_response
 
 log = logging.getLogger("sparc_search.web")
@@ -79,7 +79,7 @@ class OneLength:
         """Handle one request."""
         headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
         if "transfer-encoding" in headers and ("content-length" in headers or scope["http_version"] == "1.0"):
-            problem = Problem(
+            problem = HttpProblem(
                 400,
                 "two_lengths",
                 "the request tells its length in two ways",
@@ -101,7 +101,7 @@ class KnownHosts:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] == "http" and not self._is_known(Headers(scope=scope).getlist("host")):
-            problem = Problem(421, "unknown_host", "this server does not answer to that name", "see --allow-host")
+            problem = HttpProblem(421, "unknown_host", "this server does not answer to that name", "see --allow-host")
             await problem_response(problem, page=False)(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -120,7 +120,9 @@ class OwnSite:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] == "http" and not self._is_ours(scope["method"], Headers(scope=scope)):
-            problem = Problem(403, "other_site", "another site may not use this server", "open it in a tab of its own")
+            problem = HttpProblem(
+                403, "other_site", "another site may not use this server", "open it in a tab of its own"
+            )
             await problem_response(problem, page=False)(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -160,13 +162,13 @@ class NeedsToken:
         return RedirectResponse("/login", 303) if wants_page(request) else problem_response(_no_token(), page=False)
 
 
-def wrong_token(request: Request, brake: Brake, given: str, expected: str) -> Problem | None:
+def wrong_token(request: Request, brake: Brake, given: str, expected: str) -> HttpProblem | None:
     """What is wrong with a token that was given, if anything; after many wrong ones it is not even looked at."""
     address = request.client.host if request.client else ""
     seconds = brake.seconds(address)
     if seconds:
         log.warning("too many wrong tokens from %s: no more of them are looked at for a while", address)
-        return Problem(
+        return HttpProblem(
             429,
             "too_many_tries",
             "too many wrong tokens came from your address",
@@ -179,8 +181,8 @@ def wrong_token(request: Request, brake: Brake, given: str, expected: str) -> Pr
     return _no_token()
 
 
-def _no_token() -> Problem:
-    return Problem(
+def _no_token() -> HttpProblem:
+    return HttpProblem(
         401,
         "no_token",
         "this server needs its token",

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from sparc_search.errors import UsageError
 
 from .connections import Door, connections, places
-from .limits import Limits
+from .limits import WebLimits
 from .seldom import seldom
 
 GRACE = 30
@@ -45,19 +45,19 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def fitted(limits: Limits) -> Limits:
+def fitted(limits: WebLimits) -> WebLimits:
     """The limits, as far as this process can keep them; half of its connections may wait, so others get through."""
     most = places(limits.connections)
     return replace(limits, connections=most, waiting=min(limits.waiting, max(most // 2 - limits.running, 0)))
 
 
-def serve(app: ASGIApp, listening: socket.socket, limits: Limits, *, grace: int = GRACE) -> None:
+def serve(app: ASGIApp, listening: socket.socket, limits: WebLimits, *, grace: int = GRACE) -> None:
     """Answer until told to stop (Ctrl-C, SIGTERM); requests that run are answered first."""
     with _stopped_quietly(), seldom():
         uvicorn.Server(configuration(app, limits, grace)).run(sockets=[listening])
 
 
-def configuration(app: ASGIApp, limits: Limits, grace: int = GRACE) -> uvicorn.Config:
+def configuration(app: ASGIApp, limits: WebLimits, grace: int = GRACE) -> uvicorn.Config:
     """How the server is set up."""
     return uvicorn.Config(
         app,

@@ -13,7 +13,7 @@ from sparc_search.index import Index
 from sparc_search.loaders import history
 
 from .brake import Brake
-from .limits import Gate, Limits
+from .limits import Gate, WebLimits
 from .requests import ApiParameters
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class State:
+class AppState:
     """An open index, the limits, and who is inside."""
 
     index: Index
-    limits: Limits
+    limits: WebLimits
     gate: Gate
     token: str
     brake: Brake
@@ -49,8 +49,8 @@ class State:
         return replace(view, ingests=runs, rejects=rejected)  # a run that adds nothing leaves its line too
 
 
-def state_of(request: Request) -> State:
+def state_of(request: Request) -> AppState:
     """The state of the application that got a request."""
     state = request.app.state.shared
-    assert isinstance(state, State)
+    assert isinstance(state, AppState)
     return state

@@ -24,7 +24,7 @@ RECIPE = """
 
 [reader]
 steps = 2
-batch = 120
+batch = 4
 max-tokens = 40
 tune = 2
 measure = 2
@@ -116,7 +116,7 @@ def test_options_beside_a_recipe_are_refused(run_cli: RunCli, folder: Path) -> N
         ("negatives = 0.5", "negative = 0.5", "did you mean 'negatives'"),
         ('name = "taught"', 'name = "first"', "name of its own"),
         ("[data]", "[data", "not TOML"),
-        ("[[stretch]]", "[[reader.x]]", "unknown key"),
+        ("[[stretch]]", "[[reader.x]]", "at least one [[stretch]]"),
     ],
 )
 def test_a_recipe_says_nothing_that_nobody_would_obey(folder: Path, before: str, after: str, said: str) -> None:

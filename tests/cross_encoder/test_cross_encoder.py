@@ -19,6 +19,7 @@ from sparc_search.cross_encoder.data import (
     Asked,
     Example,
     apart,
+    apart_by_chance,
     as_paragraphs,
     as_passages,
     asked_in,
@@ -175,6 +176,11 @@ def test_held_out_articles_are_apart(tmp_path: Path) -> None:
     kept, held = apart(asked, {"t1"})
     assert {one.article for one in held} == {"t1"}
     assert len(kept) + len(held) == len(asked)
+    kept, held = apart_by_chance(asked, 3, 1)
+    assert len(held) >= 3
+    assert not {one.text for one in kept} & {one.text for one in held}
+    assert apart_by_chance(asked, 0, 1) == (asked, [])
+    assert apart_by_chance(asked, 10**6, 1)[0]
     assert len(sampled(asked, 3, 1)) == 3
     assert sampled(asked, 0, 1) == asked
     assert sum(len(paragraph.questions) for paragraph in as_paragraphs(asked)) == 12
@@ -191,6 +197,7 @@ def test_an_epoch_sees_examples_as_often_as_they_weigh(lengths: list[tuple[int, 
         assert int(example.weight) <= seen.count(number) <= int(example.weight) + (example.weight % 1 > 0)
     for batch in plan:
         assert len(batch) == 1 or len(batch) * max(length_of(some[number]) for number in batch) <= 64
+    assert all(len(batch) <= 2 for batch in plan_epoch(some, 64, 1, 0, 2))
 
 
 # --- training --------------------------------------------------------------------------------------------------------

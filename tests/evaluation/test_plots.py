@@ -9,10 +9,14 @@ import pytest
 
 from sparc_search.evaluation import plots
 from sparc_search.evaluation.calibration import bands_of, calibration_error
-from sparc_search.evaluation.plots import CostPoint, Point
+from sparc_search.evaluation.cost import CostPoint
+from sparc_search.evaluation.plots import Point
 
 BANDS = bands_of([(0.05, False), (0.55, True), (0.55, False), (0.95, True)])
-COST = [CostPoint(10**n, 10.0**n, 10**n * 1000, 0.01 * n, 0.02 * n, 70 - n, (60 - n, 80 - n)) for n in (2, 3, 4)]
+COST = [
+    CostPoint(10.0**n, 10**n, 10**n, 10**n * 1000, 0.01 * n, 0.02 * n, 70 - n, 75, {"exact_match": (60 - n, 80 - n)}, 9)
+    for n in (2, 3, 4)
+]
 POINTS = [Point("index", 0.05, 60.0, (58.0, 62.0)), Point("reader", 5.0, 65.0), Point("none", 0.0, 1.0)]
 
 

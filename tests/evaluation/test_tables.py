@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sparc_search.evaluation.comparisons import comparison_table
-from sparc_search.evaluation.measurements import Kept, OpenRun, open_runs
+from sparc_search.evaluation.measurements import KeptMeasurements, OpenRun, open_runs
 from sparc_search.evaluation.published import TABLE_1, TABLE_2, TABLE_3, TABLE_5
 from sparc_search.evaluation.tables import MISSING, NOT_OURS, OURS, TITLES, page, table_1, table_2, table_3, table_5
 
@@ -106,7 +106,7 @@ def test_the_page_has_every_table() -> None:
 
 
 def test_a_kept_measurement_is_not_made_again(tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+    kept = KeptMeasurements(tmp_path)
     made: list[int] = []
 
     def measure() -> dict[str, Any]:

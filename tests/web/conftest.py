@@ -24,7 +24,7 @@ from sparc_search.records import Document
 from sparc_search.settings import load
 from sparc_search.web import serving
 from sparc_search.web.app import create_app
-from sparc_search.web.limits import Limits
+from sparc_search.web.limits import WebLimits
 
 MakeIndex = Callable[..., Index]
 ServeProcess = Callable[..., AbstractContextManager[tuple[subprocess.Popen[str], str]]]
@@ -75,7 +75,7 @@ def client_of(app: object, **options: object) -> TestClient:
 def served(app: object) -> Iterator[str]:
     """The application behind a real server, in a thread; its address without the last slash."""
     with serving.bound("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(serving.configuration(app, Limits()))  # type: ignore[arg-type]
+        server = uvicorn.Server(serving.configuration(app, WebLimits()))  # type: ignore[arg-type]
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         while not server.started and thread.is_alive():

@@ -15,7 +15,7 @@ from sparc_search.errors import EngineError, IndexDamaged
 from sparc_search.index import Index
 from sparc_search.inspection import passage_view, to_json
 from sparc_search.web.app import create_app
-from sparc_search.web.limits import Limits
+from sparc_search.web.limits import WebLimits
 
 from .conftest import MakeIndex, client_of
 
@@ -142,7 +142,7 @@ def test_a_wrong_body_is_refused(client: TestClient, body: bytes, status: int) -
 
 
 def test_limits_on_question_batch_filters_and_body(index: Index) -> None:
-    client = client_of(create_app(index, limits=Limits(question=10, answers=3, batch=2, filters=1, body=200)))
+    client = client_of(create_app(index, limits=WebLimits(question=10, answers=3, batch=2, filters=1, body=200)))
     assert client.get("/api/ask", params={"q": "x" * 10, "k": 3}).status_code == 200
     error(client.get("/api/ask", params={"q": "x" * 11}), 422)
     error(client.get("/api/ask", params={"q": "x", "k": 4}), 422)

@@ -14,7 +14,7 @@ import pytest
 
 from sparc_search.index import Index
 from sparc_search.web.app import create_app
-from sparc_search.web.limits import Limits
+from sparc_search.web.limits import WebLimits
 
 from .conftest import ServeProcess, served
 
@@ -35,7 +35,7 @@ def ask_at_once(address: str, clients: int) -> list[Any]:
 
 @pytest.mark.slow
 def test_two_hundred_clients_get_the_right_answer_or_are_told_when_to_come_again(index: Index) -> None:
-    app = create_app(index, limits=Limits(running=2, waiting=20))
+    app = create_app(index, limits=WebLimits(running=2, waiting=20))
     with served(app) as address:
         answers = ask_at_once(address, CLIENTS)
         statuses = Counter(answer.status_code for answer in answers)
@@ -55,7 +55,7 @@ def test_two_hundred_clients_get_the_right_answer_or_are_told_when_to_come_again
 
 @pytest.mark.slow
 def test_with_room_for_all_nobody_is_sent_away(index: Index) -> None:
-    with served(create_app(index, limits=Limits(running=4, waiting=CLIENTS))) as address:
+    with served(create_app(index, limits=WebLimits(running=4, waiting=CLIENTS))) as address:
         assert {answer.status_code for answer in ask_at_once(address, CLIENTS)} == {200}
 
 
@@ -69,7 +69,7 @@ def test_one_too_many_is_sent_away_while_health_still_answers(index: Index, monk
         return answer_as_ever(self, *arguments, **named)
 
     monkeypatch.setattr(Index, "ask", slow)
-    with served(create_app(index, limits=Limits(running=1, waiting=0))) as address, ThreadPoolExecutor(1) as pool:
+    with served(create_app(index, limits=WebLimits(running=1, waiting=0))) as address, ThreadPoolExecutor(1) as pool:
         first = pool.submit(httpx.get, f"{address}/api/ask?q=x", timeout=300)
         assert inside.wait(300)
         second = httpx.get(f"{address}/api/ask?q=x", timeout=300)

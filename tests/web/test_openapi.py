@@ -10,13 +10,13 @@ from starlette.testclient import TestClient
 
 from sparc_search.index import Index
 from sparc_search.web.app import ROUTES, create_app
-from sparc_search.web.limits import Limits
+from sparc_search.web.limits import WebLimits
 from sparc_search.web.openapi import described
 from sparc_search.web.requests import ApiParameters
 
 from .conftest import MakeIndex
 
-PARAMETERS = ApiParameters(Limits(), (1, 2))  # as the toy encoder's
+PARAMETERS = ApiParameters(WebLimits(), (1, 2))  # as the toy encoder's
 # In the process, without a socket: thousands of requests in seconds. The name is one the server answers to.
 SCHEMA = schemathesis.openapi.from_dict(described(PARAMETERS))
 APP: dict[str, Any] = {}
@@ -36,7 +36,7 @@ def test_the_document_is_served_and_describes_every_route_of_the_api(client: Tes
 
 
 def test_limits_stand_in_the_document(index: Index) -> None:
-    told = described(ApiParameters(Limits(question=7, answers=3), (1, 2)))["paths"]["/api/ask"]["get"]["parameters"]
+    told = described(ApiParameters(WebLimits(question=7, answers=3), (1, 2)))["paths"]["/api/ask"]["get"]["parameters"]
     by_name = {parameter["name"]: parameter["schema"] for parameter in told}
     assert by_name["q"]["maxLength"] == 7
     assert by_name["k"]["maximum"] == 3

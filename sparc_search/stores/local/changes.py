@@ -5,9 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from ...errors import IndexDamaged
 from ...records import LEX, EncodedPassage
 from ...stored import EncodedDocument, Refusal
 from .. import phrase_block
@@ -59,6 +61,8 @@ class Change:
         self._words = int(self._meta["words"])
         self._frequencies: Counter[str] = Counter()
         self._changed = False
+        self._uncertain = False
+        """Whether something went that cannot be read."""
 
     def insert(self, document: Prepared) -> Refusal | None:
         """Add a document that is not there; nothing is added if one of its passages has another one's id."""
@@ -102,7 +106,7 @@ class Change:
         found = self._connection.execute("SELECT row FROM documents WHERE id = ?", (document_id,)).fetchone()
         if found is None:
             return False
-        query = "SELECT row, words, features FROM passages JOIN encoded ON passage = row WHERE document = ?"
+        query = "SELECT row, words, features FROM passages LEFT JOIN encoded ON passage = row WHERE document = ?"
         for row, words, features in self._connection.execute(query, found).fetchall():
             self._remove_passage(row, features)
             self._words -= words
@@ -111,10 +115,11 @@ class Change:
         self._changed = True
         return True
 
-    def _remove_passage(self, row: int, features: bytes) -> None:
-        for values in decode_features(features):
-            if values.field == LEX:
-                self._frequencies.subtract(values.names)
+    def _remove_passage(self, row: int, features: bytes | None) -> None:
+        try:
+            self._frequencies.subtract(_terms(features or b""))
+        except IndexDamaged:  # nobody knows any more what it counted for
+            self._uncertain = True
         for table, column in (("tags", "passage"), ("encoded", "passage"), ("passages", "row")):
             self._connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (row,))
         self._connection.execute("INSERT INTO tombstones VALUES (?)", (row,))
@@ -124,6 +129,8 @@ class Change:
         """Write the counts; the generation goes up if anything has changed."""
         if not self._changed:
             return
+        if self._uncertain:
+            self._count_again()
         query = """
             INSERT INTO frequencies VALUES (?, ?)
             ON CONFLICT (name) DO UPDATE SET passages = passages + excluded.passages
@@ -134,3 +141,16 @@ class Change:
         self._connection.executemany("DELETE FROM frequencies WHERE name = ? AND passages <= 0", gone)
         counts = {"documents": self._documents, "passages": self._passages, "words": self._words}
         write_meta(self._connection, generation=self._generation, **counts)
+
+    def _count_again(self) -> None:
+        """In how many passages each term stands, from all that are there now."""
+        self._connection.execute("DELETE FROM frequencies")
+        self._frequencies.clear()
+        for (features,) in self._connection.execute("SELECT features FROM encoded"):
+            with suppress(IndexDamaged):  # of another passage, which is made again, too
+                self._frequencies.update(_terms(features))
+
+
+def _terms(features: bytes) -> list[str]:
+    """The lexical terms of a passage."""
+    return [name for values in decode_features(features) if values.field == LEX for name in values.names]

@@ -13,7 +13,7 @@ from ...engine import Admin, Engine, Place
 from ...errors import IndexDamaged, IndexFailure, IndexMismatch, UsageError
 from ...stored import CheckReport
 from . import database, layout
-from .browsing import BrowsableView
+from .browsing import BrowsableLocalView
 from .points import reach
 from .recovery import check_before_reading, damaged_segments
 from .view import State, load_state
@@ -97,7 +97,7 @@ class LocalEngine(Engine):
     # --- reading ---------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def view(self) -> Iterator[BrowsableView]:
+    def view(self) -> Iterator[BrowsableLocalView]:
         """One committed state, for as long as the context lasts."""
         if self._unchecked:
             check_before_reading(self.location, self.folder)
@@ -107,7 +107,7 @@ class LocalEngine(Engine):
             with database.translated(self.folder):
                 connection.execute("BEGIN")
                 try:
-                    yield BrowsableView(connection, self._identity, lambda: self._pin(connection))
+                    yield BrowsableLocalView(connection, self._identity, lambda: self._pin(connection))
                 finally:
                     connection.execute("ROLLBACK")
         finally:

@@ -73,22 +73,22 @@ def _database(connection: sqlite3.Connection) -> Iterator[Problem]:
 
 def _passages(connection: sqlite3.Connection, seen: _Seen) -> Iterator[Problem]:
     query = """
-        SELECT p.row, p.id, length(p.text), e.block, e.features
-        FROM passages p LEFT JOIN encoded e ON e.passage = p.row ORDER BY p.row
+        SELECT p.row, p.id, d.id, length(p.text), e.block, e.features
+        FROM passages p JOIN documents d ON d.row = p.document LEFT JOIN encoded e ON e.passage = p.row ORDER BY p.row
     """
-    for row, id, length, data, features in connection.execute(query):
+    for row, id, document, length, data, features in connection.execute(query):
         seen.rows.append(row)
         seen.ids[row] = id
         if data is None:
-            yield Problem(f"passage {id}", "has no phrase block")
+            yield Problem(f"passage {id}", "has no phrase block", document=document)
             continue
         try:
             block = phrase_block.decode(data)
             values = decode_features(features)
         except IndexDamaged as error:
-            yield Problem(f"passage {id}", error.message)
+            yield Problem(f"passage {id}", error.message, document=document)
             continue
-        yield from (Problem(f"passage {id}", what) for what in block_problems(block, length))
+        yield from (Problem(f"passage {id}", what, document=document) for what in block_problems(block, length))
         seen.sums[row] = _feature_sum(values)
         seen.vectors[row] = block.passage_vector.tobytes()
         seen.frequencies.update(next(v.names for v in values if v.field == LEX))

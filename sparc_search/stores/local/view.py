@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...engine import View, Where
-from ...records import Features
+from ...records import Document, Features
 from ...stored import (
     EncodedDocument,
     Fetched,
@@ -155,6 +155,10 @@ class LocalView(View):
     def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
         """Every document, or those of these ids, by id."""
         return rows.read_documents(self.connection, ids)
+
+    def texts(self, ids: Sequence[str] | None = None) -> Iterator[Document]:
+        """Every document, or those of these ids, without its passages."""
+        return (document for _, document, _ in rows.read_whole_texts(self.connection, ids))
 
     def documents_from(self, source_prefix: str) -> Iterator[tuple[str, str]]:
         """Id and source of every document whose source begins with the prefix."""

@@ -14,7 +14,7 @@ from ...errors import IndexNotFound, UsageError
 from ...stored import CheckReport
 from ..opensearch_settings import SETTINGS
 from . import lifecycle
-from .browsing import BrowsableView
+from .browsing import BrowsableServerView
 from .bulk import Limits
 from .describe import describe, size_in_bytes
 from .lease import Lease
@@ -103,13 +103,13 @@ class OpenSearchEngine(Engine):
     # --- reading ---------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def view(self) -> Iterator[BrowsableView]:
+    def view(self) -> Iterator[BrowsableServerView]:
         """What is committed now, for as long as the context lasts."""
         state, _ = read_state(self.server, self._at)
         if state.identity != self._identity:  # the alias has moved
             with self._lock:
                 self._checked(state)
-        yield BrowsableView(self.server, state, self._frequencies_of, self._filters)
+        yield BrowsableServerView(self.server, state, self._frequencies_of, self._filters)
 
     def _frequencies_of(self, state: State) -> Counter[str]:
         """The statistics of a state; those of the last one asked for are kept."""

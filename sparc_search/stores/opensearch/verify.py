@@ -41,11 +41,15 @@ def verify(view: ServerView) -> CheckReport:
     seen = _Seen()
     problems = [*_records(view, seen), *_passages(view, seen)]
     missing = sorted(seen.owners.keys() - seen.found)
-    problems += [Problem(f"passage {id}", f"is missing from document {seen.owners[id]}") for id in missing]
+    problems += [_missing(id, seen.owners[id]) for id in missing]
     problems += _counts(view, seen)
     problems += _found_again(view, sorted(seen.found))
     counts = {"documents": seen.documents, "passages": len(seen.found), "terms": len(seen.terms)}
     return CheckReport(counts, tuple(problems))
+
+
+def _missing(passage_id: str, document_id: str) -> Problem:
+    return Problem(f"passage {passage_id}", f"is missing from document {document_id}", document=document_id)
 
 
 def _records(view: ServerView, seen: _Seen) -> Iterator[Problem]:
@@ -74,9 +78,9 @@ def _passages(view: ServerView, seen: _Seen) -> Iterator[Problem]:
     source = ["id", "document", "generation", *FIELDS]
     for page in pages(view.server, view.state.passages_index, every(), size=100, source=source, stored=stored):
         for hit in page:
-            yield from (
-                Problem(f"passage {hit['_source']['id']}", what, part) for what, part in _passage(hit, view, seen)
-            )
+            id = hit["_source"]["id"]
+            for what, part in _passage(hit, view, seen):
+                yield Problem(f"passage {id}", what, part, "" if part else seen.owners.get(id, ""))
 
 
 def _passage(hit: Any, view: ServerView, seen: _Seen) -> Iterator[tuple[str, str]]:

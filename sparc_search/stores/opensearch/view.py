@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...engine import View, Where
-from ...records import FIELDS, EncodedPassage, Features
+from ...records import FIELDS, Document, EncodedPassage, Features
 from ...stored import (
     EncodedDocument,
     Fetched,
@@ -209,17 +209,18 @@ class ServerView(View):
 
     def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
         """Every document, or those of these ids."""
-        if ids is not None:
-            for record in self.records(ids):
-                yield EncodedDocument(record.document, record.content_hash, tuple(self._encoded(record.passage_ids)))
-            return
+        for record in self._every_record() if ids is None else self.records(ids):
+            yield EncodedDocument(record.document, record.content_hash, tuple(self._encoded(record.passage_ids)))
+
+    def texts(self, ids: Sequence[str] | None = None) -> Iterator[Document]:
+        """Every document, or those of these ids, without its passages."""
+        return (record.document for record in (self._every_record() if ids is None else self.records(ids)))
+
+    def _every_record(self) -> Iterator[Record]:
         query, index = every({"term": {"kind": "document"}}), self.state.version.documents
         for page in pages(self.server, index, query, size=_EXPORTED, source=True):
-            for hit in page:
-                record = read_record(hit["_source"])
-                if not record.marked:
-                    passages = tuple(self._encoded(record.passage_ids))
-                    yield EncodedDocument(record.document, record.content_hash, passages)
+            records = [read_record(hit["_source"]) for hit in page]
+            yield from (record for record in records if not record.marked)
 
     def records(self, document_ids: Sequence[str]) -> list[Record]:
         """What is known of some documents, in that order; those that are not there are left out."""
