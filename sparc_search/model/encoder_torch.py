@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import MissingExtra, ModelDamaged
 from .config import SparcConfig
 from .encoding import NetworkEncoder, Outputs
-from .files import ONNX, QUESTIONS, WEIGHTS, ModelFolder, open_model, read_card, write_card
+from .files import ONNX, QUESTIONS, RANGES, WEIGHTS, ModelFolder, open_model, read_card, write_card
 from .tokenizer import WordPieces
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class SparcModel:
 
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        for older in (ONNX, QUESTIONS):
+        for older in (ONNX, QUESTIONS, RANGES):
             (path / older).unlink(missing_ok=True)
         half = {
             name: value.detach().to("cpu", torch.float16).contiguous()
@@ -156,7 +156,7 @@ def open_encoder(model: str = "default", *, threads: int = 0, device: str | None
 def copy_with(folder: ModelFolder, target: Path, config: SparcConfig) -> None:
     """The same model in another folder with another config (thresholds, pruning); hashes are written anew."""
     target.mkdir(parents=True, exist_ok=True)
-    for name in (WEIGHTS, "tokenizer.json", ONNX, QUESTIONS):
+    for name in (WEIGHTS, "tokenizer.json", ONNX, QUESTIONS, RANGES):
         if (folder.path / name).is_file() and folder.path != target:
             shutil.copyfile(folder.path / name, target / name)
     config.save(target)
