@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -349,7 +348,6 @@ def finish(
 ) -> dict[str, Any]:
     """Choose the filter's thresholds, write the model, its ONNX file and the report."""
     from sparc_search.model.export import export
-    from sparc_search.model.files import RANGES
     from sparc_search.training.filter_threshold import choose_thresholds
     from sparc_search.training.quantising import release
     from sparc_search.training.report import data_record, versions, write_report
@@ -369,9 +367,8 @@ def finish(
         choice = choose_thresholds(network, training.held_out, training.special)
         network.config = replace(network.config, filter_thresholds=choice.thresholds)
         record["filter"] = asdict(choice)
-    model.save_pretrained(out, {"training": {name: record[name] for name in ("base", "data", "steps", "held_out")}})
-    if ranges:
-        (out / RANGES).write_text(json.dumps(ranges, indent=1, sort_keys=True) + "\n", "utf-8")
+    card = {"training": {name: record[name] for name in ("base", "data", "steps", "held_out")}}
+    model.save_pretrained(out, card, ranges)
     export(out, "static8" if ranges else options["precision"])
     write_report(out, record, training.history)
     return record

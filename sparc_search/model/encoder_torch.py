@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +43,13 @@ class SparcModel:
         load_strictly(network, weights, model.path / WEIGHTS)
         return cls(network.eval(), model.pieces)
 
-    def save_pretrained(self, folder: str | Path, card: dict[str, Any] | None = None) -> None:
-        """Write config, tokenizer, fp16 weights and a card with their hashes; older ONNX files are removed."""
+    def save_pretrained(
+        self,
+        folder: str | Path,
+        card: dict[str, Any] | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        """Write config, tokenizer, fp16 weights, learned ranges and a card with their hashes; remove ONNX files."""
         import torch
         from safetensors.torch import save
 
@@ -57,6 +64,8 @@ class SparcModel:
         (path / WEIGHTS).write_bytes(save(half))  # `save_file` would hide it from other users
         self.config.save(path)
         self.pieces.save(path)
+        if ranges:
+            (path / RANGES).write_text(json.dumps(ranges, indent=1, sort_keys=True) + "\n", "utf-8")
         write_card(path, card or {})
 
 

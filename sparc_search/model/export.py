@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..errors import MissingExtra, ModelDamaged, UsageError
 from .encoder_torch import SparcModel, require_torch
 from .encoding import PASSAGE_OUTPUTS, QUESTION_OUTPUTS, sparse_names
-from .files import ONNX, PRECISION, QUESTIONS, RANGES, read_card, write_card
+from .files import ONNX, PRECISION, QUESTIONS, RANGES, ModelFolder, read_card, write_card
 from .onnx_graph import build_graph
 from .onnx_precision import LARGE, PRECISIONS, STATIC, computed_in_int8, computed_in_static_int8, keep_only
 
@@ -55,11 +55,11 @@ def export(folder: Path, precision: str = "mixed") -> Path:
 
 def read_ranges(folder: Path) -> dict[str, tuple[float, float]]:
     """The input ranges that training for int8 has learned."""
-    path = folder / RANGES
-    if not path.is_file():
+    if RANGES not in read_card(folder)["sha256"]:
         raise UsageError(
             f"the model in {folder} was not trained for {STATIC}", "`sparc-search train --quantise` does that"
         )
+    path = ModelFolder(folder).file(RANGES)
     try:
         return {place: (float(low), float(high)) for place, (low, high) in json.loads(path.read_text("utf-8")).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:

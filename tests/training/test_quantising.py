@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,10 +79,12 @@ def test_the_file_computes_what_was_trained(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
     with pytest.raises(UsageError, match="--quantise"):
         export(tmp_path, "static8")
-    (tmp_path / "ranges.json").write_text("[1]")
+    model.save_pretrained(tmp_path, {}, ranges)
+    whole = (tmp_path / "ranges.json").read_text()
+    (tmp_path / "ranges.json").write_text(whole.replace("0", "1", 1))
     with pytest.raises(ModelDamaged, match="ranges"):
         export(tmp_path, "static8")
-    (tmp_path / "ranges.json").write_text(json.dumps(ranges))
+    (tmp_path / "ranges.json").write_text(whole)
     export(tmp_path, "static8")
     session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
     computed = OnnxNetwork(session, output_names(model))
