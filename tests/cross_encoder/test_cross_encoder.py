@@ -78,6 +78,17 @@ def test_it_reads_all_passages_and_takes_the_best_span() -> None:
     assert RetrieveAndRead(Bm25(some), pipeline.reader).ask("xyzzy").answers == ()
 
 
+def test_it_may_find_nothing() -> None:
+    def doubting(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        found = years(ids, mask)
+        found[:, 0] = 1.5 * (ids == PIECES(["lake"])[0].ids[0]).any(1)[:, None]
+        return found
+
+    best, *rest = CrossEncoder(CARD, PIECES, doubting).read("when", passages("built in 1882", "a lake"))
+    assert (best.score, best.nothing) == (4.0, 0.0)
+    assert {span.nothing for span in rest if span.passage == 1} == {3.0}
+
+
 def test_a_long_passage_is_read_to_its_end() -> None:
     text = "river lake " * 40 + "1882"
     [best, *_] = CrossEncoder(CARD, PIECES, years).read("when", passages(text))
