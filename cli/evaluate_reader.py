@@ -75,7 +75,7 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     """
     require_training()
     from sparc_search.cross_encoder import training as loop
-    from sparc_search.cross_encoder.data import apart, asked_in, sampled
+    from sparc_search.cross_encoder.data import apart, apart_by_chance, asked_in, sampled
     from sparc_search.cross_encoder.network import export, load_base
     from sparc_search.model.tokenizer import WordPieces
     from sparc_search.training.report import data_record, versions
@@ -91,7 +91,9 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     shape = window_of(config, options["max_tokens"])
     files = weighed_files(data, options["weights"])
     held_titles = held_out_titles(article_titles(files[0]), options["hold_out"], options["seed"])
-    kept, held = apart(asked_in(files), held_titles)
+    kept, held = apart(asked := asked_in(files), held_titles)
+    if not held and options["hold_out"]:
+        kept, held = apart_by_chance(asked, options["tune"], options["seed"])
     kept = sampled(kept, options["questions"], options["seed"])
     examples = examples_of(kept, pieces, shape, options)
     if not examples:

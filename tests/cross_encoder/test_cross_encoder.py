@@ -19,6 +19,7 @@ from sparc_search.cross_encoder.data import (
     Asked,
     Example,
     apart,
+    apart_by_chance,
     as_paragraphs,
     as_passages,
     asked_in,
@@ -175,6 +176,11 @@ def test_held_out_articles_are_apart(tmp_path: Path) -> None:
     kept, held = apart(asked, {"t1"})
     assert {one.article for one in held} == {"t1"}
     assert len(kept) + len(held) == len(asked)
+    kept, held = apart_by_chance(asked, 3, 1)
+    assert len(held) >= 3
+    assert not {one.text for one in kept} & {one.text for one in held}
+    assert apart_by_chance(asked, 0, 1) == (asked, [])
+    assert apart_by_chance(asked, 10**6, 1)[0]
     assert len(sampled(asked, 3, 1)) == 3
     assert sampled(asked, 0, 1) == asked
     assert sum(len(paragraph.questions) for paragraph in as_paragraphs(asked)) == 12

@@ -102,7 +102,7 @@ def test_another_model(tmp_path: Path, store: Store) -> None:
         assert reader.encoder == "toy-1"
 
 
-@pytest.mark.parametrize(("number", "remedy"), [(99, "upgrade sparc-search"), (0, "index upgrade")])
+@pytest.mark.parametrize(("number", "remedy"), [(99, "newer version"), (0, "index upgrade")])
 def test_another_format(tmp_path: Path, store: Store, number: int, remedy: str) -> None:
     store.close()
     database = store.location / "data-1" / "index.db"
