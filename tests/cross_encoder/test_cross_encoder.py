@@ -42,7 +42,7 @@ from sparc_search.cross_encoder.training import (
 from sparc_search.cross_encoder.tuning import best_mix, tuned_mix
 from sparc_search.errors import ModelDamaged, ModelNotFound, UsageError
 from sparc_search.evaluation.bm25 import Bm25
-from sparc_search.evaluation.closed_reading import read_closed
+from sparc_search.evaluation.closed import read_closed
 from sparc_search.evaluation.questions import OpenQuestion
 from sparc_search.evaluation.retrieve_and_read import RetrieveAndRead
 from sparc_search.model.tokenizer import Pieces, WordPieces
