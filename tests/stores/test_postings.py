@@ -151,6 +151,19 @@ def test_work_is_left_out() -> None:
     assert near.tolist() == [7]
 
 
+def test_a_row_that_a_common_feature_lifts_to_the_top_is_not_left_out() -> None:
+    corpus: list[Features] = [{"lex": {"the": 0.25}} for _ in range(100)]
+    corpus[7] = {"lex": {"the": 1.0, "rare": 2.25}}
+    corpus[9] = {"lex": {"rare": 3.0}}
+    postings = segment_of(corpus).postings
+    terms = postings.find(hashed({"lex": {"the": 1.0, "rare": 1.0}}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pruning, "WORTHWHILE", 0)
+        near = pruning._near_the_top(postings, terms, 1, 100, None)
+    assert near is not None
+    assert near.tolist() == [7]
+
+
 def test_two_features_that_share_half_a_hash() -> None:
     keys, checks = np.array([5, 5, 5, 9], np.uint64), np.array([1, 2, 3, 1], np.uint32)
     one = np.arange(4)
