@@ -12,7 +12,7 @@ import click
 from sparc_search.errors import UsageError
 from sparc_search.settings import Settings
 
-from .options import json_option, settings_options
+from .options import PATH, json_option, settings_options
 from .terminal import note, result_json
 
 if TYPE_CHECKING:  # opening an index imports numpy and more
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # opening an index imports numpy and more
     default=0.0,
     help="Call the best answer a guess if its confidence is below this.",
 )
-@click.option("--file", "path", type=click.Path(path_type=Path), help="Read questions from a file, one a line.")
+@click.option("--file", "path", type=PATH, help="Read questions from a file, one a line.")
 @click.option("--jsonl", is_flag=True, help="Print one JSON object a line, one for each question.")
 @json_option
 def ask(

@@ -10,7 +10,7 @@ from sparc_search.errors import UsageError
 from sparc_search.settings import FILE_NAME, read
 from sparc_search.trust import digest
 
-from .options import common_of, json_option
+from .options import PATH, common_of, json_option
 from .terminal import note, print_table, result_json, styled
 
 
@@ -37,14 +37,11 @@ def show(context: click.Context, as_json: bool) -> None:
     if as_json:
         result_json({key: {"value": value, "source": source} for key, value, source in rows})
         return
-    print_table(
-        ("setting", "value", "source"),
-        [(styled(key), styled(value), styled(source, "dim")) for key, value, source in rows],
-    )
+    print_table(("setting", "value", "source"), [(key, value, styled(source, "dim")) for key, value, source in rows])
 
 
 @config.command()
-@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+@click.argument("folder", type=PATH, default=Path())
 @json_option
 def trust(folder: Path, as_json: bool) -> None:
     """Let a folder's file decide about addresses, secrets, paths and plugins.
@@ -62,11 +59,11 @@ def trust(folder: Path, as_json: bool) -> None:
         result_json({"folder": folder.resolve(), "settings": {value.key: value.shown for value in values}})
         return
     note(f"Trusted: {sources.folder.path.resolve()}")
-    print_table(("setting", "value"), [(styled(value.key), styled(value.shown)) for value in values])
+    print_table(("setting", "value"), [(value.key, value.shown) for value in values])
 
 
 @config.command()
-@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+@click.argument("folder", type=PATH, default=Path())
 @click.pass_context
 def untrust(context: click.Context, folder: Path) -> None:
     """Trust a folder no longer.
@@ -85,13 +82,9 @@ def untrust(context: click.Context, folder: Path) -> None:
 @click.pass_context
 def trusted(context: click.Context, as_json: bool) -> None:
     """List the folders that are trusted, and what has become of their files since."""
-    states = {
-        folder: _state(Path(folder), hash) for folder, hash in common_of(context).sources.trusted().folders.items()
-    }
-    if as_json:
-        result_json(states)
-        return
-    print_table(("folder", "file"), [(styled(folder), styled(state)) for folder, state in states.items()])
+    folders = common_of(context).sources.trusted().folders
+    states = {folder: _state(Path(folder), hash) for folder, hash in folders.items()}
+    result_json(states) if as_json else print_table(("folder", "file"), states.items())
 
 
 def _state(folder: Path, hash: str) -> str:

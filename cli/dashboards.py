@@ -11,7 +11,7 @@ import click
 from sparc_search.errors import SparcSearchError
 from sparc_search.settings import Settings
 
-from .options import json_option, settings_options
+from .options import FILE, json_option, option, settings_options
 from .terminal import note, result, result_json, stdout, styled
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def dashboards() -> None:
 
 @dashboards.command()
 @settings_options("index_name")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: stdout]")
+@click.option("--out", type=FILE, help="File to write.  [default: stdout]")
 def export(settings: Settings, out: Path | None) -> None:
     """Write the saved objects as `.ndjson`, one a line.
 
@@ -54,8 +54,8 @@ def export(settings: Settings, out: Path | None) -> None:
 
 @dashboards.command("import")
 @settings_options("index_name", "user")
-@click.option("--url", default="http://127.0.0.1:5601", show_default=True, help="Address of Dashboards.")
-@click.option("--overwrite/--keep", default=True, show_default=True, help="Replace objects that are there already.")
+@option("--url", default="http://127.0.0.1:5601", help="Address of Dashboards.")
+@option("--overwrite/--keep", default=True, help="Replace objects that are there already.")
 @json_option
 def import_(settings: Settings, url: str, overwrite: bool, as_json: bool) -> int:
     """Post the saved objects to a running Dashboards, and show what became of each.

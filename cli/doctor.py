@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
@@ -21,9 +21,6 @@ from sparc_search.settings import Settings
 
 from .options import json_option, settings_options
 from .terminal import print_table, result_json, styled
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 Status = Literal["ok", "note", "problem"]
 STYLES: dict[Status, str] = {"ok": "green", "note": "yellow", "problem": "bold red"}
@@ -52,10 +49,7 @@ def doctor(settings: Settings, as_json: bool) -> int:
     something is broken.
     """
     checks = list(examine(settings))
-    if as_json:
-        result_json(checks)
-    else:
-        print_table(("", "", ""), map(_row, checks))
+    result_json(checks) if as_json else print_table(("", "", ""), map(_row, checks))
     return int(any(check.status == "problem" for check in checks))
 
 
@@ -84,13 +78,9 @@ def _version(name: str, extra: str) -> Check:
     try:
         return Check(name, "ok", version(name))
     except PackageNotFoundError:
-        return _absent(name, extra)
-
-
-def _absent(name: str, extra: str) -> Check:
-    if extra:
-        return Check(name, "note", f"not installed (extra {extra})", f"pip install 'sparc-search[{extra}]'")
-    return Check(name, "problem", "not installed", f"pip install {name}")
+        if extra:
+            return Check(name, "note", f"not installed (extra {extra})", f"pip install 'sparc-search[{extra}]'")
+        return Check(name, "problem", "not installed", f"pip install {name}")
 
 
 def _compiled() -> Check:
@@ -164,16 +154,15 @@ def _disk(index: Path) -> Check:
     folder = next(folder for folder in [index.absolute(), *index.absolute().parents] if folder.exists())
     free = shutil.disk_usage(folder).free
     detail = f"{free / 1e9:.1f} GB free at {folder}"
-    return (
-        Check("disk", "ok", detail) if free > LITTLE_ROOM else Check("disk", "note", detail, "make room before ingest")
-    )
+    if free > LITTLE_ROOM:
+        return Check("disk", "ok", detail)
+    return Check("disk", "note", detail, "make room before ingest")
 
 
 def _gpu() -> Check:
     if not find_spec("torch"):
-        return Check(
-            "gpu", "note", "not looked for: torch is not installed", "pip install 'sparc-search[gpu]' uses one"
-        )
+        remedy = "pip install 'sparc-search[gpu]' uses one"
+        return Check("gpu", "note", "not looked for: torch is not installed", remedy)
     import torch
 
     if not torch.cuda.is_available():
@@ -181,6 +170,6 @@ def _gpu() -> Check:
     return Check("gpu", "ok", ", ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())))
 
 
-def _row(check: Check) -> tuple[Text, Text, Text]:
+def _row(check: Check) -> tuple[object, ...]:
     remedy = styled(f"  ({check.remedy})" if check.remedy else "", "dim")
-    return styled(check.status, STYLES[check.status]), styled(check.name), styled(check.detail) + remedy
+    return styled(check.status, STYLES[check.status]), check.name, styled(check.detail) + remedy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,25 +11,16 @@ from sparc_search.settings import Settings
 
 from .evaluate_open import asked_of, conclude, output_options, question_options
 from .evaluate_output import OnTerminal
-from .options import json_option, settings_options
+from .options import FOLDER, PATH, json_option, option, settings_options
 from .terminal import note
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
-@click.argument("questions", type=click.Path(path_type=Path))
+@click.argument("questions", type=PATH)
 @settings_options("index", "engine", "threads")
 @question_options
-@click.option(
-    "--reader",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of a reader (`train-reader`). Without one, BM25 alone.",
-)
-@click.option(
-    "--read", default=30, show_default=True, type=click.IntRange(1), help="Passages the reader reads for a question."
-)
+@click.option("--reader", type=FOLDER, help="Folder of a reader (`train-reader`). Without one, BM25 alone.")
+@option("--read", default=30, type=click.IntRange(1), help="Passages the reader reads for a question.")
 @click.option(
     "--mix", type=click.FloatRange(0), help="Weight of the BM25 score.  [default: the one the reader was tuned to]"
 )

@@ -10,8 +10,8 @@ import click
 from sparc_search.settings import Settings
 
 from .evaluate_output import page_option, write_benchmarks
-from .options import json_option, settings_options
-from .terminal import print_table, result_json, styled
+from .options import FILE, PATH, json_option, option, settings_options
+from .terminal import print_table, result_json
 
 if TYPE_CHECKING:
     from sparc_search.evaluation.calibration import Band
@@ -21,12 +21,12 @@ _HEADERS = ("confidence", "answers", "said", "right")
 
 
 @click.command()
-@click.argument("questions", type=click.Path(path_type=Path))
+@click.argument("questions", type=PATH)
 @settings_options("index", "encoder", "model", "threads")
-@click.option("--absent", type=click.Path(path_type=Path), help="Questions whose answers are not in the index.")
-@click.option("--every", default=1, show_default=True, type=click.IntRange(1), help="Ask every n-th question.")
+@click.option("--absent", type=PATH, help="Questions whose answers are not in the index.")
+@option("--every", default=1, type=click.IntRange(1), help="Ask every n-th question.")
 @click.option("--write", is_flag=True, help="Write the fit into the card of --model.")
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the calibration curve (PNG).")
+@click.option("--plot", type=FILE, help="Draw the calibration curve (PNG).")
 @page_option
 @json_option
 def calibrate(
@@ -54,7 +54,7 @@ def calibrate(
         asked += [OpenQuestion(question.id, question.text) for question in read_questions(absent, every)]
     with Index.open(settings=settings) as index:
         replies = index.ask_many((question.text for question in asked), k=50)
-        seen = [one for pair in zip(asked, replies, strict=True) if (one := observe(*pair))]
+        seen = [observed for pair in zip(asked, replies, strict=True) if (observed := observe(*pair))]
     calibration = fitted(seen)
     bands = reliability(calibration, seen)
     error = round(calibration_error(bands), 4)
@@ -70,7 +70,7 @@ def calibrate(
         card = calibration.as_card()
         result_json({"confidence": card, "questions": len(seen), "calibration_error": error, "bands": bands})
         return
-    print_table(_HEADERS, [tuple(styled(cell) for cell in row) for row in band_rows(bands)])
+    print_table(_HEADERS, band_rows(bands))
 
 
 def band_rows(bands: list[Band]) -> list[tuple[str, ...]]:

@@ -9,8 +9,8 @@ import click
 
 from sparc_search.errors import UsageError
 
-from .options import json_option
-from .terminal import print_table, result, result_json, styled
+from .options import PATH, json_option, option
+from .terminal import print_table, result, result_json
 
 if TYPE_CHECKING:
     from sparc_search.evaluation.significance import MeasureDifference
@@ -19,11 +19,11 @@ _HEADERS = ("measure", "first", "second", "difference", "95 % interval", "p")
 
 
 @click.command()
-@click.argument("first", type=click.Path(path_type=Path))
-@click.argument("second", type=click.Path(path_type=Path))
-@click.option("--variant", default="all parts", show_default=True, help="Of closed reports, the score to compare.")
+@click.argument("first", type=PATH)
+@click.argument("second", type=PATH)
+@option("--variant", default="all parts", help="Of closed reports, the score to compare.")
 @click.option("--second-variant", help="… of the second report.  [default: the same]")
-@click.option("--seed", default=0, show_default=True, help="Decides what chance decides.")
+@option("--seed", default=0, help="Decides what chance decides.")
 @json_option
 def compare(first: Path, second: Path, variant: str, second_variant: str | None, seed: int, as_json: bool) -> None:
     """Compare two runs question by question.
@@ -39,8 +39,7 @@ def compare(first: Path, second: Path, variant: str, second_variant: str | None,
     if as_json:
         result_json(found)
         return
-    table = [row_of("EM", found.exact_match), row_of("F1", found.f1)]
-    print_table(_HEADERS, [tuple(styled(cell) for cell in row) for row in table])
+    print_table(_HEADERS, [row_of("EM", found.exact_match), row_of("F1", found.f1)])
     result(
         f"{found.questions:,} questions; right in the first only: {found.only_first}, second only: {found.only_second}"
     )

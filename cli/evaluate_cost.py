@@ -11,7 +11,7 @@ from sparc_search.errors import UsageError
 from sparc_search.settings import Settings
 
 from .evaluate_output import OnTerminal, linked, page_option, shown_command, write_benchmarks
-from .options import json_option, settings_options
+from .options import FILE, FOLDER, PATH, json_option, option, settings_options
 from .terminal import note, result, result_json
 
 if TYPE_CHECKING:
@@ -21,30 +21,19 @@ _HEADERS = ("passages", "encoding, s", "tokens/s", "index, MB", "bytes a passage
 
 
 @click.command()
-@click.option(
-    "--squad", required=True, type=click.Path(path_type=Path), help="Questions with their paragraphs (SQuAD)."
-)
-@click.option(
-    "--corpus",
-    multiple=True,
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Paragraphs to grow with. Repeatable.",
-)
-@click.option("--sizes", default="1000,10000,50000,173000", show_default=True, help="Paragraphs of each corpus.")
-@click.option(
-    "--questions", default=300, show_default=True, type=click.IntRange(1), help="Questions asked at each size."
-)
-@click.option("--seed", default=0, show_default=True, help="Decides which.")
+@click.option("--squad", required=True, type=PATH, help="Questions with their paragraphs (SQuAD).")
+@click.option("--corpus", multiple=True, required=True, type=PATH, help="Paragraphs to grow with. Repeatable.")
+@option("--sizes", default="1000,10000,50000,173000", help="Paragraphs of each corpus.")
+@option("--questions", default=300, type=click.IntRange(1), help="Questions asked at each size.")
+@option("--seed", default=0, help="Decides which.")
 @settings_options("engine", "encoder", "model", "strategy", "threads")
-@click.option(
+@option(
     "--work",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path(".sparc-search/cost"),
-    show_default=True,
     help="Folder for the index and what was measured; a stopped run goes on there.",
 )
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw the curves (PNG).")
+@click.option("--plot", type=FILE, help="Draw the curves (PNG).")
 @page_option
 @json_option
 def cost(settings: Settings, squad: Path, corpus: tuple[Path, ...], sizes: str, **options: Any) -> None:

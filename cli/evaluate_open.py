@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import click
 from sparc_search.settings import Settings
 
 from .evaluate_output import OnTerminal, page_option, print_open, save_option, shown_command, write_benchmarks
-from .options import Function, json_option, settings_options
+from .options import PATH, Decorator, Function, json_option, option, settings_options
 from .terminal import note, result_json, sanitise
 
 if TYPE_CHECKING:
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from sparc_search.evaluation.questions import OpenQuestion
 
 _QUESTION_OPTIONS = (
-    click.option("--every", default=1, show_default=True, type=click.IntRange(1), help="Ask every n-th question."),
+    option("--every", default=1, type=click.IntRange(1), help="Ask every n-th question."),
     click.option(
         "--sample", default=0, type=click.IntRange(0), help="Ask so many of these, drawn by chance; 0 asks all."
     ),
-    click.option("--seed", default=0, show_default=True, help="Decides what chance decides."),
+    option("--seed", default=0, help="Decides what chance decides."),
     click.option("--regex", is_flag=True, help="The answers in the file are regular expressions."),
 )
 _OUTPUT_OPTIONS = (
     save_option,
-    click.option("--rows", type=click.Path(path_type=Path), help="Write a JSON line for each question."),
-    click.option("--trec-run", type=click.Path(path_type=Path), help="Write the passages as a TREC run file."),
-    click.option("--trec-qrels", type=click.Path(path_type=Path), help="Write which of them hold an answer."),
+    click.option("--rows", type=PATH, help="Write a JSON line for each question."),
+    click.option("--trec-run", type=PATH, help="Write the passages as a TREC run file."),
+    click.option("--trec-qrels", type=PATH, help="Write which of them hold an answer."),
     click.option(
         "--wrong",
         type=(click.IntRange(1), click.Path(path_type=Path)),
@@ -52,14 +52,14 @@ def output_options(function: Function) -> Function:
     return _decorated(function, _OUTPUT_OPTIONS)
 
 
-def _decorated(function: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
-    for option in reversed(options):
-        function = option(function)
+def _decorated(function: Function, options: Sequence[Decorator]) -> Function:
+    for add_option in reversed(options):
+        function = add_option(function)
     return function
 
 
 @click.command("open")
-@click.argument("questions", type=click.Path(path_type=Path))
+@click.argument("questions", type=PATH)
 @settings_options(
     "index",
     "engine",

@@ -13,7 +13,8 @@ from click.core import ParameterSource
 
 from sparc_search.evaluation.watching import Watcher
 
-from .terminal import note, print_table, progress, result, styled
+from .options import FILE, PATH
+from .terminal import note, print_table, progress, result
 
 if TYPE_CHECKING:
     from sparc_search.loaders.outcomes import Event
@@ -21,13 +22,11 @@ if TYPE_CHECKING:
 page_option = click.option(
     "--write-benchmarks",
     "page",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="PAGE",
     help="Write the result into its section of this Markdown page.",
 )
-save_option = click.option(
-    "--save", type=click.Path(path_type=Path), help="Write the report and a row for each question as JSON."
-)
+save_option = click.option("--save", type=PATH, help="Write the report and a row for each question as JSON.")
 
 
 class OnTerminal(Watcher):
@@ -75,9 +74,9 @@ def _words(context: click.Context, param: click.Parameter) -> Iterator[str]:
     elif param.is_flag:
         yield param.opts[0] if value or not param.secondary_opts else param.secondary_opts[0]
     else:
-        for one in value if param.multiple else (value,):
+        for given in value if param.multiple else (value,):
             yield param.opts[0]
-            yield from map(_word, one if isinstance(one, tuple) else (one,))
+            yield from map(_word, given if isinstance(given, tuple) else (given,))
 
 
 def _word(value: object) -> str:
@@ -103,7 +102,7 @@ def print_open(about: Mapping[str, Any]) -> None:
     ]
     if about.get("answerable") is not None:
         rows.append(("answer stands in the corpus", with_interval(about["answerable"])))
-    print_table(("measure", ""), [(styled(name), styled(value)) for name, value in rows])
+    print_table(("measure", ""), rows)
     result(f"{about['questions']:,} questions, {about['passages']:,} passages")
 
 

@@ -13,9 +13,9 @@ import click
 
 from sparc_search.errors import ModelNotFound, UsageError
 
-from .options import json_option
+from .options import PATH, json_option, option
 from .terminal import note, progress, result, result_json
-from .train import base_folder, require_training, stop_on_signals, weighed_files
+from .train import base_folder, begin, require_training, stop_on_signals, weighed_files, weight_option
 
 if TYPE_CHECKING:
     from sparc_search.cross_encoder.data import Asked, Example
@@ -29,80 +29,41 @@ _READ = 10
 
 
 @click.command("train-reader")
-@click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("data", nargs=-1, required=True, type=PATH)
 @click.option(
     "--base",
     required=True,
     help="Base weights: a name of `model bases`, a transformers folder (BERT), or a SPARC model for its body.",
 )
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the reader.")
-@click.option(
-    "--weight",
-    "weights",
-    multiple=True,
-    type=click.FloatRange(0),
-    help="How often an epoch sees a file; once for each file, in their order.",
-)
+@click.option("--out", required=True, type=PATH, help="Folder of the reader.")
+@weight_option
 @click.option("--questions", default=0, type=click.IntRange(0), help="Most questions to train on; 0 takes all.")
-@click.option(
-    "--negatives",
-    default=0.3,
-    show_default=True,
-    type=click.FloatRange(0, 1),
-    help="Share of them that also see a wrong passage.",
-)
+@option("--negatives", default=0.3, type=click.FloatRange(0, 1), help="Share of them that also see a wrong passage.")
 @click.option("--epochs", type=click.FloatRange(0, min_open=True), help="Passes over them.  [default: 1]")
 @click.option("--steps", type=click.IntRange(1), help="Optimiser steps, instead of --epochs.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint; more --steps or --epochs prolong the run.")
-@click.option(
-    "--checkpoint", type=click.Path(path_type=Path), help="Folder of the checkpoint.  [default: OUT/checkpoint]"
-)
+@click.option("--checkpoint", type=PATH, help="Folder of the checkpoint.  [default: OUT/checkpoint]")
 @click.option(
     "--batch", default=0, type=click.IntRange(0), help="Most questions in a step; 0: what --batch-tokens holds."
 )
-@click.option(
-    "--batch-tokens",
-    default=3072,
-    show_default=True,
-    type=click.IntRange(8),
-    help="Word pieces in a step, padding included.",
+@option("--batch-tokens", default=3072, type=click.IntRange(8), help="Word pieces in a step, padding included.")
+@option("--rate", default=6e-5, help="Learning rate of the body.")
+@option("--warm-up", default=100, help="Steps of rising rate.")
+@option("--cool-down", default=400, help="Steps of falling rate at the end.")
+@option("--average", default=0.995, help="How much of its past the averaged network keeps a step.")
+@option("--dropout", default=0.1, type=click.FloatRange(0, 0.9), help="Share of states dropped.")
+@option("--max-tokens", default=320, type=click.IntRange(8), help="Word pieces of question and passage together.")
+@option("--hold-out", default=8, help="Articles of the first file kept for measuring.")
+@option("--tune", default=150, type=click.IntRange(0), help="Questions on them that choose how much BM25 counts.")
+@option("--evaluate-every", default=400, help="Steps between measurements on them.")
+@option("--measure", default=400, help="Questions on them that are measured while it trains.")
+@option("--checkpoint-every", default=200, help="Steps between checkpoints.")
+@click.option("--log", type=PATH, help="File that gets a line of JSON every tenth step.")
+@option(
+    "--arithmetic", default="auto", help="Of training: fp32, bf16, or auto: bf16 where the processor is quick at it."
 )
-@click.option("--rate", default=6e-5, show_default=True, help="Learning rate of the body.")
-@click.option("--warm-up", default=100, show_default=True, help="Steps of rising rate.")
-@click.option("--cool-down", default=400, show_default=True, help="Steps of falling rate at the end.")
-@click.option(
-    "--average", default=0.995, show_default=True, help="How much of its past the averaged network keeps a step."
-)
-@click.option(
-    "--dropout", default=0.1, show_default=True, type=click.FloatRange(0, 0.9), help="Share of states dropped."
-)
-@click.option(
-    "--max-tokens",
-    default=320,
-    show_default=True,
-    type=click.IntRange(8),
-    help="Word pieces of question and passage together.",
-)
-@click.option("--hold-out", default=8, show_default=True, help="Articles of the first file kept for measuring.")
-@click.option(
-    "--tune",
-    default=150,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Questions on them that choose how much BM25 counts.",
-)
-@click.option("--evaluate-every", default=400, show_default=True, help="Steps between measurements on them.")
-@click.option("--measure", default=400, show_default=True, help="Questions on them that are measured while it trains.")
-@click.option("--checkpoint-every", default=200, show_default=True, help="Steps between checkpoints.")
-@click.option("--log", type=click.Path(path_type=Path), help="File that gets a line of JSON every tenth step.")
-@click.option(
-    "--arithmetic",
-    default="auto",
-    show_default=True,
-    help="Of training: fp32, bf16, or auto: bf16 where the processor is quick at it.",
-)
-@click.option("--precision", default="fp32", show_default=True, help="How the ONNX file stores its weights.")
-@click.option("--seed", default=45, show_default=True, help="Decides what chance decides.")
+@option("--precision", default="fp32", help="How the ONNX file stores its weights.")
+@option("--seed", default=45, help="Decides what chance decides.")
 @click.option("--threads", default=0, help="Processor threads; 0 lets torch choose.")
 @json_option
 def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **options: Any) -> None:
@@ -114,7 +75,7 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     """
     require_training()
     from sparc_search.cross_encoder import training as loop
-    from sparc_search.cross_encoder.data import apart, asked_in, sampled
+    from sparc_search.cross_encoder.data import apart, apart_by_chance, asked_in, sampled
     from sparc_search.cross_encoder.network import export, load_base
     from sparc_search.model.tokenizer import WordPieces
     from sparc_search.training.report import data_record, versions
@@ -130,7 +91,9 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     shape = window_of(config, options["max_tokens"])
     files = weighed_files(data, options["weights"])
     held_titles = held_out_titles(article_titles(files[0]), options["hold_out"], options["seed"])
-    kept, held = apart(asked_in(files), held_titles)
+    kept, held = apart(asked := asked_in(files), held_titles)
+    if not held and options["hold_out"]:
+        kept, held = apart_by_chance(asked, options["tune"], options["seed"])
     kept = sampled(kept, options["questions"], options["seed"])
     examples = examples_of(kept, pieces, shape, options)
     if not examples:
@@ -144,12 +107,7 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
         checkpoint := options["checkpoint"] or out / "checkpoint",
         measure_of(held, pieces, config, shape, options),
     )
-    if options["resume"]:
-        training.resume()
-    elif checkpoint.exists():
-        raise UsageError(
-            f"{checkpoint} holds the checkpoint of an earlier run", "add --resume, or choose another --out"
-        )
+    begin(training, checkpoint, options["resume"])
     began = time.monotonic()
     if not train_with_bar(training, options["log"]):
         note(f"stopped at step {training.step}; the same command with --resume goes on")
@@ -170,11 +128,14 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     out.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(folder / "tokenizer.json", out / "tokenizer.json")
     export(training.network, config, out / "reader.onnx", options["precision"])
-    tuning = (
-        sampled([one for one in held if one.start >= 0], options["tune"], options["seed"]) if options["tune"] else []
-    )
+    tuning = sampled(answerable(held), options["tune"], options["seed"]) if options["tune"] else []
     card = write_tuned(out, config, shape, record, [*kept, *held], tuning)
     result_json(card) if as_json else result(summary(card, out))
+
+
+def answerable(asked: list[Asked]) -> list[Asked]:
+    """The questions that have an answer."""
+    return [question for question in asked if question.start >= 0]
 
 
 def window_of(config: dict[str, Any], most: int) -> dict[str, int]:
@@ -211,7 +172,7 @@ def examples_of(
     wrong = {}
     if asked and options["negatives"]:
         wrong = negatives(asked, Bm25(as_passages(asked)), options["negatives"], options["seed"])
-    without = sum(one.start < 0 for one in asked)
+    without = len(asked) - len(answerable(asked))
     note(f"{len(asked):,} questions, {without:,} of them without an answer, {len(wrong):,} with a wrong passage")
     return examples(asked, wrong, pieces, shape["window"] - shape["question_window"] - 1)
 
@@ -224,10 +185,10 @@ def measure_of(
     from sparc_search.cross_encoder.files import CrossEncoderCard
     from sparc_search.cross_encoder.network import run_torch
     from sparc_search.cross_encoder.reading import CrossEncoder
-    from sparc_search.evaluation.closed_reading import read_closed
+    from sparc_search.evaluation.closed import read_closed
     from sparc_search.training.arithmetic import chosen_arithmetic
 
-    paragraphs = as_paragraphs(sampled([one for one in held if one.start >= 0], options["measure"], options["seed"]))
+    paragraphs = as_paragraphs(sampled(answerable(held), options["measure"], options["seed"]))
     if not paragraphs or not options["measure"]:
         return None
     arithmetic = chosen_arithmetic(options["arithmetic"], "cpu")
@@ -286,7 +247,7 @@ def write_tuned(
     from sparc_search.evaluation.bm25 import Bm25
 
     card = write_card(out, body=config, **shape, mix=0.0, training=training)
-    questions = [one.question for one in held]
+    questions = [asked.question for asked in held]
     if questions:
         found = tuned_mix(open_cross_encoder(out), Bm25(as_passages(asked)), questions, _READ)
         tuning = {"questions": len(questions), "exact_match_by_mix": {str(mix): value for mix, value in found.items()}}

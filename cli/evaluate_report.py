@@ -11,14 +11,15 @@ import click
 from sparc_search.errors import UsageError
 
 from .evaluate_output import linked, page_option, write_benchmarks
+from .options import FOLDER, PATH, option
 from .terminal import note, result
 
 
 @click.command()
-@click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--plots", type=click.Path(path_type=Path, file_okay=False), help="Folder for the plots (PNG).")
-@click.option("--name", default="runs", show_default=True, help="Name of the section of the page, and of the plots.")
-@click.option("--title", default="Runs", show_default=True, help="Title of the section of the page.")
+@click.argument("reports", nargs=-1, required=True, type=PATH)
+@click.option("--plots", type=FOLDER, help="Folder for the plots (PNG).")
+@option("--name", default="runs", help="Name of the section of the page, and of the plots.")
+@option("--title", default="Runs", help="Title of the section of the page.")
 @page_option
 def report(reports: tuple[Path, ...], plots: Path | None, name: str, title: str, page: Path | None) -> None:
     """Put saved runs side by side.

@@ -12,15 +12,15 @@ import click
 from sparc_search.settings import Settings
 
 from .evaluate_output import OnTerminal, page_option, save_option, shown_command, write_benchmarks
-from .options import json_option, settings_options
-from .terminal import print_table, result, result_json, styled
+from .options import PATH, json_option, option, settings_options
+from .terminal import print_table, result, result_json
 
 
 @click.command()
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=PATH)
 @settings_options("encoder", "model", "threads")
 @click.option("--sample", default=0, help="Paragraphs drawn by chance; 0 takes all.")
-@click.option("--seed", default=0, show_default=True, help="Decides which.")
+@option("--seed", default=0, help="Decides which.")
 @click.option("--parts/--no-parts", default=True, help="Also switch each part of the score off in turn.")
 @save_option
 @page_option
@@ -63,15 +63,15 @@ def squad(
     result_json(about) if as_json else print_closed(about)
 
 
-def score_rows(about: dict[str, Any]) -> list[tuple[str, str, str]]:
+def score_rows(about: dict[str, Any]) -> list[tuple[str, ...]]:
     """Name, EM and F1 of each variant of the score."""
     from sparc_search.evaluation.runs_table import with_interval
 
-    rows = []
-    for name, scores in about["scores"].items():
-        em, f1 = (with_interval(scores[one], about["intervals"][name][one]) for one in ("exact_match", "f1"))
-        rows.append((name, em, f1))
-    return rows
+    intervals = about["intervals"]
+    return [
+        (name, *(with_interval(scores[measure], intervals[name][measure]) for measure in ("exact_match", "f1")))
+        for name, scores in about["scores"].items()
+    ]
 
 
 def as_markdown(about: dict[str, Any]) -> str:
@@ -84,5 +84,5 @@ def as_markdown(about: dict[str, Any]) -> str:
 
 def print_closed(about: dict[str, Any]) -> None:
     """A table for people."""
-    print_table(("score", "EM", "F1"), [tuple(styled(cell) for cell in row) for row in score_rows(about)])
+    print_table(("score", "EM", "F1"), score_rows(about))
     result(f"{about['questions']:,} questions")

@@ -11,60 +11,42 @@ from sparc_search.settings import Settings
 
 from .evaluate_output import OnTerminal, linked, page_option, shown_command, write_benchmarks
 from .evaluate_report import draw
-from .options import json_option, settings_options
+from .options import FOLDER, PATH, json_option, option, settings_options
 from .terminal import result, result_json
-
-_FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command()
-@click.option("--squad", required=True, type=click.Path(path_type=Path), help="SQuAD's development set.")
-@click.option(
-    "--corpus",
-    multiple=True,
-    required=True,
-    type=click.Path(path_type=Path),
-    help="What the answers are sought in. Repeatable.",
-)
-@click.option("--trec", type=click.Path(path_type=Path), help="CuratedTREC's test set (.tsv).")
+@click.option("--squad", required=True, type=PATH, help="SQuAD's development set.")
+@click.option("--corpus", multiple=True, required=True, type=PATH, help="What the answers are sought in. Repeatable.")
+@click.option("--trec", type=PATH, help="CuratedTREC's test set (.tsv).")
 @settings_options("engine", "encoder", "model", "threads")
-@click.option("--pair-model", type=_FOLDER, help="A model with SPARC, trained by the recipe of the next two.")
-@click.option("--dense-only-model", type=_FOLDER, help='A model trained without SPARC (`train --ngrams ""`).')
-@click.option("--trigram-model", type=_FOLDER, help="A model trained with trigrams (`train --ngrams 1,2,3`).")
-@click.option("--reader", type=_FOLDER, help="A reader (`evaluate train-reader`), for retrieve-and-read.")
-@click.option(
-    "--read", default=30, show_default=True, type=click.IntRange(1), help="Passages the reader reads for a question."
-)
-@click.option(
+@click.option("--pair-model", type=FOLDER, help="A model with SPARC, trained by the recipe of the next two.")
+@click.option("--dense-only-model", type=FOLDER, help='A model trained without SPARC (`train --ngrams ""`).')
+@click.option("--trigram-model", type=FOLDER, help="A model trained with trigrams (`train --ngrams 1,2,3`).")
+@click.option("--reader", type=FOLDER, help="A reader (`evaluate train-reader`), for retrieve-and-read.")
+@option("--read", default=30, type=click.IntRange(1), help="Passages the reader reads for a question.")
+@option(
     "--reader-sample",
     default=300,
-    show_default=True,
     type=click.IntRange(0),
     help="Questions the reader is asked, and paragraphs it reads closed, by chance (it is slow); 0 takes all.",
 )
-@click.option(
-    "--every",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Ask every n-th question of --squad in the open runs.",
-)
+@option("--every", default=1, type=click.IntRange(1), help="Ask every n-th question of --squad in the open runs.")
 @click.option(
     "--sample",
     default=0,
     type=click.IntRange(0),
     help="Ask so many of these, and as many paragraphs of the closed runs; 0 takes all.",
 )
-@click.option("--seed", default=0, show_default=True, help="Decides what chance decides.")
-@click.option("--index", "ready", type=_FOLDER, help="An index of the corpus by --model that is there already.")
-@click.option(
+@option("--seed", default=0, help="Decides what chance decides.")
+@click.option("--index", "ready", type=FOLDER, help="An index of the corpus by --model that is there already.")
+@option(
     "--work",
-    type=_FOLDER,
+    type=FOLDER,
     default=Path(".sparc-search/tables"),
-    show_default=True,
     help="Folder for indexes and what was measured; a stopped run goes on there.",
 )
-@click.option("--plots", type=_FOLDER, help="Folder for the plots (PNG).")
+@click.option("--plots", type=FOLDER, help="Folder for the plots (PNG).")
 @click.option("--name", default="", help="Name of the corpus in the section of the page, if there are several.")
 @page_option
 @json_option

@@ -9,22 +9,16 @@ import click
 
 from sparc_search.errors import UsageError
 
-from .options import json_option
+from .options import PATH, json_option, option
 from .terminal import progress, result, result_json
 from .train import weighed_files
 
 
 @click.command()
-@click.argument("reader", type=click.Path(path_type=Path))
-@click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The teacher file.")
-@click.option(
-    "--keep",
-    default=8,
-    show_default=True,
-    type=click.IntRange(1, 64),
-    help="Likeliest starts and ends of a question that are kept.",
-)
+@click.argument("reader", type=PATH)
+@click.argument("data", nargs=-1, required=True, type=PATH)
+@click.option("--out", required=True, type=PATH, help="The teacher file.")
+@option("--keep", default=8, type=click.IntRange(1, 64), help="Likeliest starts and ends of a question that are kept.")
 @click.option("--threads", default=0, help="Processor threads; 0 lets onnxruntime choose.")
 @json_option
 def teach(reader: Path, data: tuple[Path, ...], out: Path, keep: int, threads: int, as_json: bool) -> None:

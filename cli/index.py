@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,25 +12,18 @@ import click
 
 from sparc_search.settings import Settings
 
-from .options import json_option, settings_options
+from .options import PATH, json_option, open_index, option, settings_options
 from .terminal import note, progress, result, result_json, stdout, styled
 
 if TYPE_CHECKING:  # opening an index imports numpy and more
-    from sparc_search.index import Index
     from sparc_search.loaders.outcomes import Event, Report
+    from sparc_search.loaders.running import Listener
     from sparc_search.stores.verification import Verification
 
 
 @click.group()
 def index() -> None:
     """Look after an index."""
-
-
-def _opened(settings: Settings) -> Index:
-    """The index, whichever model made it."""
-    from sparc_search.index import Index
-
-    return Index.open(settings=settings)
 
 
 # --- stats -----------------------------------------------------------------------------------------------------------
@@ -40,7 +34,7 @@ def _opened(settings: Settings) -> Index:
 @json_option
 def stats(settings: Settings, as_json: bool) -> None:
     """Show what an index holds and how much room it takes."""
-    with _opened(settings) as opened:
+    with open_index(settings) as opened:
         facts = opened.stats()
     if as_json:
         result_json(facts)
@@ -73,11 +67,10 @@ def _shown(value: object) -> str:
     is_flag=True,
     help="Make again what is damaged: derived files from the database, passages from the stored texts.",
 )
-@click.option(
+@option(
     "--sample",
     type=click.IntRange(0),
     default=20,
-    show_default=True,
     help="Passages to encode again and compare with what is stored; 0 needs no model.",
 )
 @json_option
@@ -88,7 +81,7 @@ def verify(settings: Settings, repair: bool, sample: int, as_json: bool) -> int:
     int8 grid, and one in fifty of the kept positions may be another. Exit code 1 if anything is wrong, and with
     --repair if anything still is.
     """
-    with _opened(settings) as opened:
+    with open_index(settings) as opened:
         verification = opened.verify(repair=repair, sample=sample)
     if verification.not_sampled:
         note(f"no sample was encoded: {verification.not_sampled}")
@@ -123,12 +116,10 @@ def _show_verification(found: Verification, as_json: bool) -> None:
 @json_option
 def compact(settings: Settings, as_json: bool) -> None:
     """Put the pieces of an index together and give back the room of what was deleted."""
-    with _opened(settings) as opened:
+    with open_index(settings) as opened:
         before, after = opened.compact()
-    if as_json:
-        result_json({"bytes before": before, "bytes after": after})
-    else:
-        result(f"{before:,} bytes before, {after:,} after")
+    sizes = {"bytes before": before, "bytes after": after}
+    result_json(sizes) if as_json else result(f"{before:,} bytes before, {after:,} after")
 
 
 @index.command()
@@ -142,12 +133,11 @@ def delete(settings: Settings, document: tuple[str, ...], purge: bool, as_json: 
     Exit code 1 if none of them was there.
     """
     ids = [line.rstrip("\r\n") for line in sys.stdin] if document == ("-",) else list(document)
-    with _opened(settings) as opened:
+    with open_index(settings) as opened:
         count = opened.delete(ids, purge=purge)
-    if as_json:
-        result_json({"deleted": count, "not there": len(set(ids)) - count, "purged": purge})
-    else:
-        result(f"{count} deleted, {len(set(ids)) - count} not there")
+    absent = len(set(ids)) - count
+    about = {"deleted": count, "not there": absent, "purged": purge}
+    result_json(about) if as_json else result(f"{count} deleted, {absent} not there")
     return 0 if count or not ids else 1
 
 
@@ -156,11 +146,11 @@ def delete(settings: Settings, document: tuple[str, ...], purge: bool, as_json: 
 
 @index.command("export")
 @settings_options("index", "engine")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="File to write (.gz: compressed).  [default: -]")
+@click.option("--output", "-o", type=PATH, help="File to write (.gz: compressed).  [default: -]")
 @click.option("--encoded", is_flag=True, help="With phrase blocks, so that `index import` encodes nothing again.")
 def export(settings: Settings, output: Path | None, encoded: bool) -> None:
     """Write all documents as JSON lines: text, passages, and the weight of every n-gram and term."""
-    with _opened(settings) as opened:
+    with open_index(settings) as opened:
         opened.export(sys.stdout if output is None or str(output) == "-" else output, encoded=encoded)
 
 
@@ -176,7 +166,7 @@ def import_(settings: Settings, file: str, as_json: bool) -> int:
     """
     from sparc_search.index import Index
 
-    with Index(settings) as opened, _Count("importing") as count:
+    with Index(settings) as opened, _counting("importing") as count:
         report = opened.import_(sys.stdin if file == "-" else file, on_event=count)
     return _show_report(report, as_json)
 
@@ -190,7 +180,7 @@ def reencode(settings: Settings, as_json: bool) -> int:
     The stored text is cut and encoded anew beside the old index, which serves until the new one takes its place, in
     one step. If it is stopped, the same command goes on where it was.
     """
-    with _opened(settings) as opened, _Count("encoding") as count:
+    with open_index(settings) as opened, _counting("encoding") as count:
         report = opened.reencode(on_event=count)
     return _show_report(report, as_json)
 
@@ -204,7 +194,7 @@ def upgrade(settings: Settings, as_json: bool) -> int:
     Its stored texts are cut and encoded anew beside it, offline; it serves until the new index takes its place, in one
     step. If it is stopped, the same command goes on where it was. If there is nothing to do it says so.
     """
-    with _opened(settings) as opened, _Count("encoding") as count:
+    with open_index(settings) as opened, _counting("encoding") as count:
         report = opened.upgrade(on_event=count)
     if report is None and not as_json:
         result(f"nothing to do: the index at {settings.index} is of this format and model")
@@ -220,33 +210,24 @@ def rollback(settings: Settings, as_json: bool) -> None:
 
     Doing it twice leads back to where it began. Only an engine that keeps the version before can do this.
     """
-    with _opened(settings) as opened:
+    with open_index(settings) as opened:
         version = opened.rollback()
-    if as_json:
-        result_json({"version": version})
-    else:
-        result(f"serving {version}")
+    result_json({"version": version}) if as_json else result(f"serving {version}")
 
 
-class _Count:
+@contextmanager
+def _counting(name: str) -> Iterator[Listener]:
     """A count of documents on the terminal."""
+    from sparc_search.loaders.outcomes import Progress
 
-    def __init__(self, name: str) -> None:
-        self._bar = progress()
-        self._task = self._bar.add_task(name, total=None)
+    with progress() as bar:
+        task = bar.add_task(name, total=None)
 
-    def __call__(self, event: Event) -> None:
-        from sparc_search.loaders.outcomes import Progress
+        def count(event: Event) -> None:
+            if isinstance(event, Progress):
+                bar.update(task, completed=event.read)
 
-        if isinstance(event, Progress):
-            self._bar.update(self._task, completed=event.read)
-
-    def __enter__(self) -> _Count:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        yield count
 
 
 def _show_report(report: Report | None, as_json: bool) -> int:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ import click
 from sparc_search.errors import Interrupted, ReaderError, SparcSearchError
 from sparc_search.settings import Settings
 
-from .options import settings_options
+from .options import PATH, option, settings_options
 from .terminal import note, result_json
 
 if TYPE_CHECKING:  # the pipeline imports numpy and more
@@ -38,14 +37,13 @@ _SHOWN_REJECTS = 5
 @click.option("--dry-run", is_flag=True, help="Write nothing; count, and show the first passages.")
 @click.option("--sync", is_flag=True, help="Delete documents from these paths that are no longer there.")
 @click.option("--rebuild", is_flag=True, help="Build the index anew from these paths; the old one serves until then.")
-@click.option("--rejects", type=click.Path(path_type=Path), help="Reject file.  [default: beside the index]")
+@click.option("--rejects", type=PATH, help="Reject file.  [default: beside the index]")
 @click.option("--retry-rejects", is_flag=True, help="Read again what the reject file names, and nothing else.")
 @click.option("--max-rejects", type=click.IntRange(0), help="Stop when more are rejected.  [default: no limit]")
-@click.option(
+@option(
     "--batch-tokens",
     type=click.IntRange(1),
     default=2048,
-    show_default=True,
     help="Word pieces that are encoded at once; more of them for a GPU.",
 )
 @click.option("--readers", type=click.IntRange(1), help="Files read at the same time.  [default: by processors]")

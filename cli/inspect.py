@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,26 +10,19 @@ import click
 from sparc_search.errors import UsageError
 from sparc_search.settings import Settings
 
-from .options import Function, json_option, settings_options
+from .options import Decorator, json_option, open_index, option, settings_options
 from .terminal import result, result_json
 
-if TYPE_CHECKING:  # opening an index imports numpy and more
-    from sparc_search.index import Index
+if TYPE_CHECKING:
     from sparc_search.records import Side
 
 _INDEX = ("index", "engine", "encoder", "model")
 
-csv_option: Callable[[Function], Function] = click.option("--csv", "as_csv", is_flag=True, help="Print rows as CSV.")
+csv_option: Decorator = click.option("--csv", "as_csv", is_flag=True, help="Print rows as CSV.")
 
 
-def _top(default: int, what: str) -> Callable[[Function], Function]:
-    return click.option(
-        "--top",
-        type=click.IntRange(1),
-        default=default,
-        show_default=True,
-        help=f"Most {what} shown (not with --json).",
-    )
+def _top(default: int, what: str) -> Decorator:
+    return option("--top", type=click.IntRange(1), default=default, help=f"Most {what} shown (not with --json).")
 
 
 @click.group()
@@ -40,14 +32,6 @@ def inspect() -> None:
     What the model gives each n-gram: of a passage, of one phrase in it, of a question; why an answer won; where an
     n-gram weighs most. `--json` and `--csv` print the same as data.
     """
-
-
-@contextmanager
-def _opened(settings: Settings) -> Iterator[Index]:
-    from sparc_search.index import Index
-
-    with closing(Index.open(settings=settings)) as index:
-        yield index
 
 
 def _show(view: object, rows: Iterable[object], as_json: bool, as_csv: bool, text: Callable[[], None]) -> None:
@@ -105,7 +89,7 @@ def passage(
 
     sides: tuple[Side, ...] = (side,) if side else SIDES
     sizes = None if ngram is None else (ngram,)
-    with _opened(settings) as index:
+    with open_index(settings) as index:
         view = passage_view(
             index, passage_id, token=token, phrase=phrase, sides=sides, sizes=sizes, threshold=threshold
         )
@@ -127,7 +111,7 @@ def question(settings: Settings, question: tuple[str, ...], as_json: bool, as_cs
 
     from .inspect_question import show_question
 
-    with _opened(settings) as index:
+    with open_index(settings) as index:
         view = question_view(index, " ".join(question))
     _show(view, view.ngrams, as_json, as_csv, lambda: show_question(view))
 
@@ -137,7 +121,7 @@ def question(settings: Settings, question: tuple[str, ...], as_json: bool, as_cs
 
 @inspect.command()
 @click.argument("question", nargs=-1, required=True)
-@click.option("--rank", type=click.IntRange(1), default=1, show_default=True, help="Which answer to explain.")
+@option("--rank", type=click.IntRange(1), default=1, help="Which answer to explain.")
 @click.option("--against", type=click.IntRange(1), metavar="RANK", help="Beside which other.  [default: the next]")
 @_top(12, "differences")
 @settings_options(*_INDEX, "strategy", "lex_weight")
@@ -157,7 +141,7 @@ def answer(
 
     from .inspect_answer import show_answer
 
-    with _opened(settings) as index:
+    with open_index(settings) as index:
         view = answer_view(index, " ".join(question), rank=rank, against=against)
     rows = [{"rank": found.rank, "answer": found.text, **_part(part)} for found in view.answers for part in found.parts]
     _show(view, rows, as_json, as_csv, lambda: show_answer(view, rank, top))
@@ -186,7 +170,7 @@ def feature(settings: Settings, name: tuple[str, ...], field: str, top: int, as_
 
     from .inspect_feature import show_feature
 
-    with _opened(settings) as index:
+    with open_index(settings) as index:
         view = feature_view(index, " ".join(name), k=top)
     rows = [
         {"field": own.field, "value": found.value, "passage": found.passage.id, "title": found.passage.title}
@@ -201,7 +185,7 @@ def feature(settings: Settings, name: tuple[str, ...], field: str, top: int, as_
 @click.option(
     "--feature", "features", multiple=True, metavar="NAME", help="Only passages with this n-gram. Repeatable."
 )
-@click.option("--page", type=click.IntRange(1), default=1, show_default=True, help="Which page.")
+@option("--page", type=click.IntRange(1), default=1, help="Which page.")
 @_top(20, "passages of a page")
 @settings_options(*_INDEX)
 @json_option
@@ -224,15 +208,13 @@ def find(
     wanted = Listing(
         " ".join(text), features=tuple(("start", name) for name in features), offset=(page - 1) * top, size=top
     )
-    with _opened(settings) as index:
+    with open_index(settings) as index:
         view = discover_passages(index, wanted)
     _show(view, view.passages, as_json, as_csv, lambda: show_found(view))
 
 
 @inspect.command("index")
-@click.option(
-    "--sample", type=click.IntRange(1), default=200, show_default=True, help="Passages the histograms are of."
-)
+@option("--sample", type=click.IntRange(1), default=200, help="Passages the histograms are of.")
 @_top(12, "features of a field")
 @settings_options(*_INDEX)
 @json_option
@@ -242,6 +224,6 @@ def index_(settings: Settings, sample: int, top: int, as_json: bool) -> None:
 
     from .inspect_index import show_index
 
-    with _opened(settings) as index:
+    with open_index(settings) as index:
         view = index_view(index, sample=sample, frequent=top)
     _show(view, (), as_json, False, lambda: show_index(view))

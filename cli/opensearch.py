@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import click
 
 from sparc_search.errors import ServerError
 
-from .options import json_option
+from .options import PATH, Decorator, json_option, option
 from .terminal import note, print_table, progress, result, result_json, styled
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 STYLES = {"healthy": "green", "not ready": "yellow", "stopped": "dim"}
 FOLLOW_SECONDS = 0.5
 
-data_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
-    "--data", type=click.Path(path_type=Path), help="Folder of the cluster.  [default: with the user's data]"
+data_option: Decorator = click.option(
+    "--data", type=PATH, help="Folder of the cluster.  [default: with the user's data]"
 )
 
 
@@ -40,10 +40,10 @@ def opensearch() -> None:
 
 
 @opensearch.command()
-@click.option("--nodes", default=1, show_default=True, help="How many nodes; 3 survive the loss of one.")
-@click.option("--port", default=9200, show_default=True, help="Port of the first node; the others follow.")
-@click.option("--heap", default="512m", show_default=True, help="Memory for each node's heap, like 512m or 2g.")
-@click.option("--wait", "patience", default=300, show_default=True, help="Seconds until it must be healthy.")
+@option("--nodes", default=1, help="How many nodes; 3 survive the loss of one.")
+@option("--port", default=9200, help="Port of the first node; the others follow.")
+@option("--heap", default="512m", help="Memory for each node's heap, like 512m or 2g.")
+@option("--wait", "patience", default=300, help="Seconds until it must be healthy.")
 @data_option
 @json_option
 def start(nodes: int, port: int, heap: str, patience: int, data: Path | None, as_json: bool) -> None:
@@ -58,10 +58,8 @@ def start(nodes: int, port: int, heap: str, patience: int, data: Path | None, as
     note(f"starting OpenSearch in {folder}")
     with _fetching() as show:
         cluster = start_cluster(folder, nodes, port, heap, show, patience)
-    if as_json:
-        result_json({"url": cluster.url, "urls": cluster.urls, "data": folder, "version": cluster.product.version})
-    else:
-        result("\n".join(cluster.urls))
+    about = {"url": cluster.url, "urls": cluster.urls, "data": folder, "version": cluster.product.version}
+    result_json(about) if as_json else result("\n".join(cluster.urls))
 
 
 @opensearch.command()
@@ -97,8 +95,8 @@ def status(data: Path | None, as_json: bool) -> int:
 
 
 @opensearch.command()
-@click.option("--node", "number", default=1, show_default=True, help="Which node.")
-@click.option("--lines", default=50, show_default=True, help="How many of the last lines.")
+@option("--node", "number", default=1, help="Which node.")
+@option("--lines", default=50, help="How many of the last lines.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with new lines until Ctrl-C.")
 @data_option
 def logs(number: int, lines: int, follow: bool, data: Path | None) -> None:
@@ -130,14 +128,8 @@ def _folder(data: Path | None) -> Path:
     return data.absolute() if data else data_folder()
 
 
-def _row(node: NodeState) -> list[Any]:
-    return [
-        styled(node.name),
-        styled(node.state, STYLES[node.state]),
-        styled(node.url),
-        styled(node.pid or "-"),
-        styled(node.log, "dim"),
-    ]
+def _row(node: NodeState) -> tuple[object, ...]:
+    return node.name, styled(node.state, STYLES[node.state]), node.url, node.pid or "-", styled(node.log, "dim")
 
 
 @contextmanager

@@ -13,20 +13,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sparc_search.settings import Sources, find, read
+from sparc_search.settings import Settings, Sources, find, read
+
+if TYPE_CHECKING:  # opening an index imports numpy and more
+    from sparc_search.index import Index
 
 Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
+
+PATH: Final = click.Path(path_type=Path)
+FILE: Final = click.Path(path_type=Path, dir_okay=False)
+FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 
 TOGETHER = {"engine": ("engine", "url", "index_name")}
 """Settings of which one makes no sense without the others: who takes the first takes all."""
 
-json_option: Callable[[Function], Function] = click.option(
-    "--json", "as_json", is_flag=True, help="Print the result as JSON."
-)
+json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+
+
+def option(*names: str, **attributes: Any) -> Decorator:
+    """An option whose help shows its default."""
+    return click.option(*names, show_default=True, **attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +52,7 @@ class SettingOption(click.Option):
     """An option that gives a setting; `docs/configuration.md` lists them."""
 
 
-def settings_options(*keys: str) -> Callable[[Function], Function]:
+def settings_options(*keys: str) -> Decorator:
     """Add the options of these settings; the command gets all settings as `settings`, its first argument."""
     keys = tuple(key for named in keys for key in TOGETHER.get(named, (named,)))
 
@@ -59,7 +70,7 @@ def settings_options(*keys: str) -> Callable[[Function], Function]:
     return decorate
 
 
-def setting_option(key: str) -> Callable[[Function], Function]:
+def setting_option(key: str) -> Decorator:
     """The option of one setting. It has no default of its own: a flag that is not given decides nothing."""
     setting = find(key)
     default = setting.default
@@ -71,6 +82,13 @@ def setting_option(key: str) -> Callable[[Function], Function]:
         default=None,
         help=f"{setting.help}  [default: {'automatic' if key == 'threads' else default}]",
     )
+
+
+def open_index(settings: Settings) -> Index:
+    """The index that the settings name, whichever model made it."""
+    from sparc_search.index import Index
+
+    return Index.open(settings=settings)
 
 
 def common_of(context: click.Context) -> Common:

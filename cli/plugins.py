@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from sparc_search.plugins import Plugin, describe
+from sparc_search.plugins import describe
 
 from .options import json_option
 from .terminal import print_table, result_json, styled
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 
 @click.command()
@@ -23,13 +18,12 @@ def plugins(as_json: bool) -> None:
     Readers, encoders, stores and dense stores, each with the distribution it came with. A plugin that does not load
     is listed with the reason. How to write one: docs/plugins.md.
     """
-    found = describe()
+    listed = describe()
     if as_json:
-        result_json(found)
+        result_json(listed)
         return
-    rows = [(styled(p.group), styled(p.name), styled(p.origin, "dim"), _what(p)) for p in found]
+    rows = [
+        (p.group, p.name, styled(p.origin, "dim"), styled(f"broken: {p.problem}", "red") if p.problem else p.summary)
+        for p in listed
+    ]
     print_table(("group", "name", "from", "what it does"), rows)
-
-
-def _what(plugin: Plugin) -> Text:
-    return styled(f"broken: {plugin.problem}", "red") if plugin.problem else styled(plugin.summary)

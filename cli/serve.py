@@ -10,7 +10,7 @@ import click
 from sparc_search.errors import UsageError
 from sparc_search.settings import Settings
 
-from .options import settings_options
+from .options import option, settings_options
 from .terminal import note
 
 
@@ -35,12 +35,11 @@ from .terminal import note
     "--allow-host", multiple=True, metavar="NAME", help="A further name the server answers to. May be repeated."
 )
 @click.option("--metrics", is_flag=True, help="Serve /metrics for Prometheus.")
-@click.option("--workers", type=click.IntRange(1, 256), default=4, show_default=True, help="Requests answered at once.")
-@click.option(
+@option("--workers", type=click.IntRange(1, 256), default=4, help="Requests answered at once.")
+@option(
     "--waiting",
     type=click.IntRange(0, 10_000),
     default=256,
-    show_default=True,
     help="Requests that may wait; one more is sent away (503).",
 )
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")

@@ -84,14 +84,17 @@ def progress(*columns: Any) -> Progress:
     return Progress(*shown, console=stderr(), disable=quiet, transient=True)
 
 
-def print_table(headers: Sequence[str], rows: Iterable[Sequence[Text]]) -> None:
-    """A table of results on stdout; in a pipe the last column is as long as it is, and nothing is wrapped."""
+def print_table(headers: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+    """A table of results on stdout; in a pipe the last column is as long as it is, and nothing is wrapped.
+
+    A cell that has no style yet may be anything: it is sanitised here.
+    """
     from rich.table import Table
     from rich.text import Text
 
     table = Table(*headers, box=None, header_style="bold", show_header=any(headers), pad_edge=False)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(cell if isinstance(cell, Text) else styled(cell) for cell in row))
     console = stdout()
     if _is_terminal(stderr=False):
         console.print(table)

@@ -12,63 +12,58 @@ import click
 
 from sparc_search.errors import MissingExtra, UsageError
 
-from .options import json_option
+from .options import PATH, json_option, option
 from .terminal import note, progress, result, result_json
 
 if TYPE_CHECKING:
+    from sparc_search.cross_encoder.training import CrossEncoderTraining
     from sparc_search.squad import SquadFile
     from sparc_search.training.loop import Progress, Training, TrainingSettings
     from sparc_search.training.squad_data import TrainingPassage
 
-
-@click.command()
-@click.argument("data", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--base", help="Base weights: a name of `model bases`, a transformers folder, or a SPARC model to go on from."
-)
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder of the new model.")
-@click.option(
-    "--recipe",
-    type=click.Path(path_type=Path),
-    help="A file of TOML that says everything else; DATA is then the folder of its data files.",
-)
-@click.option(
+weight_option = click.option(
     "--weight",
     "weights",
     multiple=True,
     type=click.FloatRange(0),
     help="How often an epoch sees a file; once for each file, in their order.",
 )
+
+
+@click.command()
+@click.argument("data", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--base", help="Base weights: a name of `model bases`, a transformers folder, or a SPARC model to go on from."
+)
+@click.option("--out", required=True, type=PATH, help="Folder of the new model.")
+@click.option(
+    "--recipe", type=PATH, help="A file of TOML that says everything else; DATA is then the folder of its data files."
+)
+@weight_option
 @click.option("--epochs", type=click.FloatRange(min=0, min_open=True), help="Passes over the data.  [default: 3]")
 @click.option("--steps", type=click.IntRange(1), help="Optimiser steps, instead of --epochs.")
 @click.option(
     "--resume", is_flag=True, help="Go on from the checkpoint in OUT; more --steps or --epochs prolong the run."
 )
-@click.option(
-    "--checkpoint", type=click.Path(path_type=Path), help="Folder of the checkpoint.  [default: OUT/checkpoint]"
-)
-@click.option("--rate", default=9e-5, show_default=True, help="Learning rate of the body.")
-@click.option("--head-rate", default=5.0, show_default=True, help="The heads' rate, as a multiple of --rate.")
-@click.option("--warm-up", default=100, show_default=True, help="Steps of rising rate.")
-@click.option("--cool-down", default=400, show_default=True, help="Steps of falling rate at the end.")
-@click.option(
-    "--average", default=0.998, show_default=True, help="How much of its past the averaged model keeps a step."
-)
-@click.option("--passages", default=12, show_default=True, help="Passages in a batch.")
-@click.option("--questions", default=6, show_default=True, help="Most questions of a passage in a batch.")
-@click.option("--accumulate", default=1, show_default=True, help="Batches in an optimiser step.")
-@click.option("--max-tokens", default=320, show_default=True, help="Word pieces of a passage in training.")
-@click.option(
+@click.option("--checkpoint", type=PATH, help="Folder of the checkpoint.  [default: OUT/checkpoint]")
+@option("--rate", default=9e-5, help="Learning rate of the body.")
+@option("--head-rate", default=5.0, help="The heads' rate, as a multiple of --rate.")
+@option("--warm-up", default=100, help="Steps of rising rate.")
+@option("--cool-down", default=400, help="Steps of falling rate at the end.")
+@option("--average", default=0.998, help="How much of its past the averaged model keeps a step.")
+@option("--passages", default=12, help="Passages in a batch.")
+@option("--questions", default=6, help="Most questions of a passage in a batch.")
+@option("--accumulate", default=1, help="Batches in an optimiser step.")
+@option("--max-tokens", default=320, help="Word pieces of a passage in training.")
+@option(
     "--title-tokens",
     default=24,
-    show_default=True,
     help="Word pieces of a title that are read before its passage; 0: titles are not read.",
 )
-@click.option("--titles", default=0.75, show_default=True, help="Share of the passages shown with their title.")
-@click.option(
+@option("--titles", default=0.75, help="Share of the passages shown with their title.")
+@option(
     "--paths",
     default=0.0,
-    show_default=True,
     type=click.FloatRange(0, 1),
     help="Share of the titles that are shown as made-up heading paths: title › section › term.",
 )
@@ -77,46 +72,30 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, 0.9),
     help="Share of states dropped, in the body and before the heads.  [default: 0.1 for more than one epoch, else 0]",
 )
-@click.option(
-    "--freeze-layers", default=0, show_default=True, type=click.IntRange(0), help="Lowest layers that stay as they are."
-)
+@option("--freeze-layers", default=0, type=click.IntRange(0), help="Lowest layers that stay as they are.")
 @click.option(
     "--teacher",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A file that `evaluate teach` wrote: learn what a reader thinks, beside the right answers.",
 )
-@click.option("--teacher-weight", default=1.0, show_default=True, help="How much the teacher counts.")
-@click.option(
-    "--trap-weight",
-    default=0.25,
-    show_default=True,
-    help="How much questions without an answer count (`is_impossible` in SQuAD v2).",
-)
-@click.option("--dense-size", default=128, show_default=True, help="Width of start and end vectors.")
-@click.option("--sparse-size", default=64, show_default=True, help="Width of the sparse heads.")
-@click.option(
-    "--ngrams",
-    default="1,2",
-    show_default=True,
-    help="N-gram sizes of the sparse part; empty trains a dense-only model.",
-)
-@click.option(
-    "--sparsity", default=0.0, show_default=True, help="Weight of the FLOPS term: fewer n-gram weights, smaller index."
-)
-@click.option("--hold-out", default=8, show_default=True, help="Articles of the first file kept for measuring.")
-@click.option("--evaluate-every", default=500, show_default=True, help="Steps between measurements on them.")
-@click.option(
-    "--patience",
-    default=0,
-    show_default=True,
-    help="Stop after this many measurements without a better one; 0 never stops.",
-)
-@click.option("--checkpoint-every", default=200, show_default=True, help="Steps between checkpoints.")
-@click.option("--seed", default=45, show_default=True, help="Decides what chance decides.")
+@option("--teacher-weight", default=1.0, help="How much the teacher counts.")
+@option("--trap-weight", default=0.25, help="How much questions without an answer count (`is_impossible` in SQuAD v2).")
+@option("--dense-size", default=128, help="Width of start and end vectors.")
+@option("--sparse-size", default=64, help="Width of the sparse heads.")
+@option("--ngrams", default="1,2", help="N-gram sizes of the sparse part; empty trains a dense-only model.")
+@option("--sparsity", default=0.0, help="Weight of the FLOPS term: fewer n-gram weights, smaller index.")
+@option("--hold-out", default=8, help="Articles of the first file kept for measuring.")
+@option("--evaluate-every", default=500, help="Steps between measurements on them.")
+@option("--patience", default=0, help="Stop after this many measurements without a better one; 0 never stops.")
+@option("--checkpoint-every", default=200, help="Steps between checkpoints.")
+@option("--seed", default=45, help="Decides what chance decides.")
 @click.option("--threads", default=0, help="Processor threads; 0 lets torch choose.")
 @click.option("--device", help="cpu or cuda.  [default: a GPU if there is one]")
 @click.option("--mixed-precision", is_flag=True, help="The body in bf16: on a GPU, or a processor that is quick at it.")
-@click.option("--precision", default="mixed", show_default=True, help="See `sparc-search model export`.")
+@click.option(
+    "--quantise", is_flag=True, help="Train for int8, weights of 7 bits: a last stretch; --precision static8."
+)
+@option("--precision", default="mixed", help="See `sparc-search model export`.")
 @json_option
 @click.pass_context
 def train(
@@ -167,9 +146,7 @@ def follow(context: click.Context, recipe: Path, data: tuple[Path, ...], out: Pa
         raise UsageError(f"--{name} and --recipe exclude each other", f"write it into {recipe}")
     if len(data) != 1 or not data[0].is_dir():
         raise UsageError("with --recipe, DATA is the one folder that holds its data files")
-    common = [
-        part for name in ("threads", "device") if (value := context.params[name]) for part in (f"--{name}={value}",)
-    ]
+    common = [f"--{name}={value}" for name in ("threads", "device") if (value := context.params[name])]
     run_recipe(recipe, data[0], out, base, common)
 
 
@@ -212,12 +189,7 @@ def run(
     checkpoint = options["checkpoint"] or out / "checkpoint"
     paths = HeadingPaths(model.pieces) if settings.paths else None
     training = Training(model.network.to(device), kept, held_out, special, settings, checkpoint, world, paths)
-    if options["resume"]:
-        training.resume()
-    elif checkpoint.exists():
-        raise UsageError(
-            f"{checkpoint} holds the checkpoint of an earlier run", "add --resume, or choose another --out"
-        )
+    begin(training, checkpoint, options["resume"])
     finished = train_with_bar(training, world.leads)
     if not world.leads:
         return
@@ -226,6 +198,16 @@ def run(
         return
     record = finish(training, model, files, out, options)
     result_json(record) if as_json else result(summary(record, out))
+
+
+def begin(training: Training | CrossEncoderTraining, checkpoint: Path, resume: bool) -> None:
+    """Go on from a checkpoint if asked to; one that nobody asked for is never overwritten."""
+    if resume:
+        training.resume()
+    elif checkpoint.exists():
+        raise UsageError(
+            f"{checkpoint} holds the checkpoint of an earlier run", "add --resume, or choose another --out"
+        )
 
 
 def base_folder(base: str) -> Path:
@@ -300,7 +282,7 @@ def training_settings(options: dict[str, Any], passages: list[TrainingPassage]) 
     per_epoch = sum(passage.weight for passage in passages) / options["passages"] / options["accumulate"]
     steps = options["steps"] or max(1, round((options["epochs"] or 3) * per_epoch))
     names = "rate head_rate warm_up cool_down accumulate average seed titles "
-    names += "evaluate_every checkpoint_every patience threads paths freeze_layers"
+    names += "evaluate_every checkpoint_every patience threads paths freeze_layers quantise"
     dropout = options["dropout"] if options["dropout"] is not None else 0.1 * (steps > per_epoch)
     return TrainingSettings(
         steps=steps,
@@ -346,11 +328,13 @@ def finish(
     """Choose the filter's thresholds, write the model, its ONNX file and the report."""
     from sparc_search.model.export import export
     from sparc_search.training.filter_threshold import choose_thresholds
+    from sparc_search.training.quantising import release
     from sparc_search.training.report import data_record, versions, write_report
 
     network = model.network.to("cpu")
+    body = training.network.config.body
     record: dict[str, Any] = {
-        "base": body_in_words(training),
+        "base": f"{body['model_type']}, {body.get('num_hidden_layers')} layers of {body['hidden_size']}",
         "data": data_record(files),
         "settings": asdict(training.settings),
         "steps": training.step,
@@ -358,20 +342,16 @@ def finish(
         "held_out": training.best,
         "versions": versions(),
     }
+    ranges = release(network) if training.settings.quantise else None
     if training.held_out:
         choice = choose_thresholds(network, training.held_out, training.special)
         network.config = replace(network.config, filter_thresholds=choice.thresholds)
         record["filter"] = asdict(choice)
-    model.save_pretrained(out, {"training": {name: record[name] for name in ("base", "data", "steps", "held_out")}})
-    export(out, options["precision"])
+    card = {"training": {name: record[name] for name in ("base", "data", "steps", "held_out")}}
+    model.save_pretrained(out, card, ranges)
+    export(out, "static8" if ranges else options["precision"])
     write_report(out, record, training.history)
     return record
-
-
-def body_in_words(training: Training) -> str:
-    """The body's kind and size, in words."""
-    body = training.network.config.body
-    return f"{body['model_type']}, {body.get('num_hidden_layers')} layers of {body['hidden_size']}"
 
 
 def summary(record: dict[str, Any], out: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Literal
 
 from sparc_search.errors import RejectedDocument
 from sparc_search.reader import Reader
@@ -15,14 +15,10 @@ from . import fields
 from .compressed import inner_name
 from .limits import LINE_BYTES
 from .lines import lines
-from .resuming import Item, Resuming
+from .resuming import Item, Resuming, located
 
 _HEADERLESS: Final = ("id", "text", "title")
 _KNOWN: Final = frozenset((*fields.ID, *fields.TEXT, *fields.TITLE))
-
-
-class _Unquoted(csv.excel):
-    quoting = csv.QUOTE_NONE
 
 
 class CsvReader(Reader):
@@ -46,8 +42,8 @@ def _items(stream: BinaryIO, source: str, options: Mapping[str, str]) -> Iterato
         delimiter = _delimiter(source, first)
         names = _header(next(csv.reader([first], delimiter=delimiter), []), options)
         # Tables without a header (MS MARCO and its kin) do not quote: a quotation mark there is only that.
-        dialect = csv.excel if names or delimiter != "\t" else _Unquoted
-        rows = csv.reader(texts if names else chain([first], texts), dialect, delimiter=delimiter)
+        quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if names or delimiter != "\t" else csv.QUOTE_NONE
+        rows = csv.reader(texts if names else chain([first], texts), delimiter=delimiter, quoting=quoting)
         for number, row in enumerate(rows, start=1):
             if row:
                 yield _item(row, number, names or _HEADERLESS, source, options)
@@ -83,7 +79,5 @@ def _item(row: Sequence[str], number: int, names: Sequence[str], source: str, op
             f"row {number}: {len(row)} columns instead of {len(names)} ({', '.join(names)})",
             "check the row; a table without a header must be id, text, title",
         )
-    try:
-        return fields.document(dict(zip(names, row, strict=False)), source, number, options)
-    except RejectedDocument as reject:
-        return RejectedDocument(f"row {number}: {reject.message}", reject.remedy)
+    record = dict(zip(names, row, strict=False))
+    return located(f"row {number}", fields.document, record, source, number, options)

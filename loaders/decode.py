@@ -1,11 +1,14 @@
-"""Bytes of a source become text, or a reject that says where they stop being text."""
+"""Bytes of a source: taken whole if there are not too many, and as text, or a reject that says where they are none."""
 
 from __future__ import annotations
 
 import codecs
+import io
 from typing import BinaryIO, Final
 
 from sparc_search.errors import RejectedDocument
+
+from .limits import JSON_BYTES
 
 _OTHER_MARKS: Final = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -21,6 +24,11 @@ def whole(stream: BinaryIO, limit: int) -> bytes:
     if len(data) > limit:
         raise RejectedDocument(f"larger than {limit >> 20} MiB", "split it into smaller files")
     return data
+
+
+def seekable(stream: BinaryIO) -> BinaryIO:
+    """The stream itself if it can be read back and forth, else its contents in memory."""
+    return stream if stream.seekable() else io.BytesIO(whole(stream, JSON_BYTES))
 
 
 def decoded(data: bytes, *, position: int = 0) -> str:

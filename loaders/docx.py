@@ -12,8 +12,8 @@ from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
+from .decode import seekable
 from .limits import EXPANSION, MEBIBYTE
-from .seekable import seekable
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
@@ -38,8 +38,10 @@ class DocxReader(Reader):
 
         file = seekable(stream)
         try:
-            _refuse_bombs(file)
-            _refuse_doctypes(file)
+            with zipfile.ZipFile(file) as archive:
+                _refuse_bombs(archive)
+                _refuse_doctypes(archive)
+            file.seek(0)
             word = docx.Document(file)
         except (zipfile.BadZipFile, OpcError, KeyError, ValueError) as error:
             raise RejectedDocument(f"damaged Word document: {error}", "open and save it again with Word") from error
@@ -49,9 +51,8 @@ class DocxReader(Reader):
 reader = DocxReader()
 
 
-def _refuse_bombs(file: BinaryIO) -> None:
-    with zipfile.ZipFile(file) as archive:
-        members = archive.infolist()
+def _refuse_bombs(archive: zipfile.ZipFile) -> None:
+    members = archive.infolist()
     unpacked, packed = sum(member.file_size for member in members), sum(member.compress_size for member in members)
     bomb = unpacked > MEBIBYTE and unpacked > EXPANSION * packed
     if bomb or unpacked > _UNPACKED_BYTES or len(members) > _MEMBERS:
@@ -59,17 +60,14 @@ def _refuse_bombs(file: BinaryIO) -> None:
             f"suspicious archive: {len(members):,} members, {packed:,} bytes become {unpacked:,}",
             "open and save it again with Word if you trust it",
         )
-    file.seek(0)
 
 
-def _refuse_doctypes(file: BinaryIO) -> None:
+def _refuse_doctypes(archive: zipfile.ZipFile) -> None:
     """Word never writes one. Entities that it declares are not resolved, so text would be missing without a word."""
-    with zipfile.ZipFile(file) as archive:
-        for name in archive.namelist():
-            if name.endswith((".xml", ".rels")):
-                with archive.open(name) as member:
-                    _refuse_doctype(member, name)
-    file.seek(0)
+    for name in archive.namelist():
+        if name.endswith((".xml", ".rels")):
+            with archive.open(name) as member:
+                _refuse_doctype(member, name)
 
 
 def _refuse_doctype(member: IO[bytes], name: str) -> None:

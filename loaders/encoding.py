@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from sparc_search.encoder import Encoder
@@ -82,15 +83,12 @@ class Encoding:
     def cut(self, job: Job) -> CutJob:
         """The passages of a document; those without any word piece hold nothing that could be found."""
         if job.encoded:
-            return CutJob(
-                job,
-                tuple(one.passage for one in job.encoded.passages),
-                tuple(len(one.block.token_ids) for one in job.encoded.passages),
-            )
-        started = time.perf_counter()
-        found = [(passage, length) for passage, length in cut_and_count(job.document, self._encoder) if length]
-        self.seconds["cut"] += time.perf_counter() - started
-        return CutJob(job, tuple(passage for passage, _ in found), tuple(length for _, length in found))
+            counted = [(encoded.passage, len(encoded.block.token_ids)) for encoded in job.encoded.passages]
+        else:
+            started = time.perf_counter()
+            counted = [(passage, length) for passage, length in cut_and_count(job.document, self._encoder) if length]
+            self.seconds["cut"] += time.perf_counter() - started
+        return CutJob(job, tuple(passage for passage, _ in counted), tuple(length for _, length in counted))
 
     def encode(self, pool: Sequence[CutJob]) -> list[Done]:
         """All documents of a pool, each encoded or with its problem."""
@@ -122,7 +120,12 @@ class Encoding:
             left -= sum(lengths[start:end])
         self._succeeded = True
         in_order = iter(encoded)
-        return [Done(cut, _document(cut, [next(in_order) for _ in cut.passages])) for cut in pool]
+        return [
+            Done(
+                cut, EncodedDocument(cut.job.document, cut.job.content_hash, tuple(islice(in_order, len(cut.passages))))
+            )
+            for cut in pool
+        ]
 
     def _alone(self, cut: CutJob) -> Done:
         try:
@@ -146,7 +149,3 @@ def _slices(lengths: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
         total += length
     if start < len(lengths):
         yield start, len(lengths)
-
-
-def _document(cut: CutJob, passages: Sequence[EncodedPassage]) -> EncodedDocument:
-    return EncodedDocument(cut.job.document, cut.job.content_hash, tuple(passages))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Literal, TextIO, cast
 
 from sparc_search.errors import UsageError
 from sparc_search.stores.exchange import Header, read_header, read_line
@@ -24,8 +23,8 @@ def read_export(lines: Iterator[str]) -> tuple[Header, Iterator[Read]]:
 def _documents(lines: Iterator[str], header: Header) -> Iterator[Read]:
     for number, line in enumerate(lines, start=2):
         if line.strip():
-            found = read_line(line, header, number)
-            yield Read(found.document, Root("index"), found if header.encoded else None)
+            stored = read_line(line, header, number)
+            yield Read(stored.document, Root("index"), stored if header.encoded else None)
 
 
 def lines_of(source: str | Path | Iterable[str]) -> Generator[str, None, None]:
@@ -35,7 +34,7 @@ def lines_of(source: str | Path | Iterable[str]) -> Generator[str, None, None]:
         return
     path = Path(source).expanduser()
     try:
-        with _text(path, "r", compressed=path.suffix == ".gz") as stream:
+        with _text(path, "rt", compressed=path.suffix == ".gz") as stream:
             yield from stream
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {path}: {error}", "name a file that `sparc-search index export` made") from error
@@ -46,15 +45,12 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     path = path.expanduser()
     draft = path.with_name(path.name + ".part")
     try:
-        with _text(draft, "w", compressed=path.suffix == ".gz") as stream:
+        with _text(draft, "wt", compressed=path.suffix == ".gz") as stream:
             stream.writelines(line + "\n" for line in lines)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
 
 
-@contextmanager
-def _text(path: Path, mode: Literal["r", "w"], *, compressed: bool) -> Iterator[TextIO]:
-    opened: Any = gzip.open if compressed else open
-    with opened(path, f"{mode}t", encoding="utf-8") as stream:
-        yield stream
+def _text(path: Path, mode: Literal["rt", "wt"], *, compressed: bool) -> TextIO:
+    return cast(TextIO, (gzip.open if compressed else open)(path, mode, encoding="utf-8"))

@@ -37,7 +37,7 @@ class Formats:
         if self.only:
             return self.only
         chosen = self._by_ending(name)
-        return _BY_HEAD[chosen](head()) if chosen in _BY_HEAD else chosen
+        return _json_kind(head()) if chosen == "squad" else chosen
 
     def reader(self, name: str) -> Reader:
         """The reader of this name."""
@@ -78,7 +78,6 @@ def _json_kind(head: bytes) -> str:
     return "jsonl" if isinstance(value, dict) and "data" not in value else "squad"
 
 
-_BY_HEAD: Final[Mapping[str, Callable[[bytes], str]]] = {"squad": _json_kind}
 _BEGINNINGS: Final[Mapping[bytes, str]] = {
     b"%pdf": "pdf",
     b"pk\x03\x04": "docx",

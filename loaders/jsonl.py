@@ -12,7 +12,7 @@ from sparc_search.records import Document
 
 from . import fields
 from .lines import Line, lines
-from .resuming import Item, Resuming
+from .resuming import Item, Resuming, located
 
 
 class JsonlReader(Reader):
@@ -44,7 +44,4 @@ def _item(line: Line, source: str, options: Mapping[str, str]) -> Item:
     if not isinstance(record, dict):
         kind = type(record).__name__
         return RejectedDocument(f"line {line.number}: a JSON {kind}, not an object", 'write {"text": …} on each line')
-    try:
-        return fields.document(record, source, line.number, options)
-    except RejectedDocument as reject:
-        return RejectedDocument(f"line {line.number}: {reject.message}", reject.remedy)
+    return located(f"line {line.number}", fields.document, record, source, line.number, options)

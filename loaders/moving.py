@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sparc_search.encoder import Encoder
@@ -12,8 +12,9 @@ from sparc_search.records import Document
 from sparc_search.stored import EncodedDocument
 
 from .encoding import Encoding, Job
-from .hashing import content_hash
 from .outcomes import Report
+from .passages import content_hash
+from .pipeline import batched
 from .plan import BATCH_TOKENS, Plan
 from .reading import Read
 from .running import Listener, run_documents
@@ -57,8 +58,6 @@ def encoded_again(documents: Iterable[Document], encoder: Encoder) -> Iterator[E
 
 
 def _only_in(after: View, before: View) -> Iterator[str]:
-    ids = [id for id, _ in after.documents_from("")]
-    for begin in range(0, len(ids), _AT_ONCE):
-        some: Sequence[str] = ids[begin : begin + _AT_ONCE]
+    for some in batched([id for id, _ in after.documents_from("")], _AT_ONCE):
         kept = before.content_hashes(some)
         yield from (id for id in some if id not in kept)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import count
 from typing import Any, BinaryIO, Final
 
 from sparc_search.errors import MissingExtra, RejectedDocument
@@ -11,8 +10,8 @@ from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from . import fields
-from .resuming import Item, Resuming
-from .seekable import seekable
+from .decode import seekable
+from .resuming import Item, Resuming, located
 
 _ROWS: Final = 64
 
@@ -32,14 +31,8 @@ reader = ParquetReader()
 
 
 def _items(rows: Iterator[dict[str, Any]], source: str, options: Mapping[str, str]) -> Iterator[Item]:
-    for number in count(1):
-        row = next(rows, None)
-        if row is None:
-            return
-        try:
-            yield fields.document(row, source, number, options)
-        except RejectedDocument as reject:
-            yield RejectedDocument(f"row {number}: {reject.message}", reject.remedy)
+    for number, row in enumerate(rows, start=1):
+        yield located(f"row {number}", fields.document, row, source, number, options)
 
 
 def _rows(stream: BinaryIO) -> Iterator[dict[str, Any]]:

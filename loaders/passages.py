@@ -60,6 +60,27 @@ def passage_id(document_id: str, number: int) -> str:
     return blake2b(f"{document_id}\0{number}".encode(), digest_size=16).hexdigest()
 
 
+def content_hash(document: Document, window: int) -> str:
+    """What decides whether a document must be encoded again: its text, title, sections, metadata, and how it is cut."""
+    digest = blake2b(digest_size=16)
+    for part in _hashed_parts(document, window):
+        data = part.encode()
+        digest.update(len(data).to_bytes(8, "big"))  # so that no two lists of parts run together the same
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _hashed_parts(document: Document, window: int) -> Iterator[str]:
+    yield f"{VERSION} {SHORT} {window}"
+    yield document.title
+    yield document.text
+    for section in document.sections:
+        yield f"{section.start} {section.page} {section.skip} {section.heading}"
+    for key, value in sorted(document.metadata.items()):
+        yield key
+        yield value
+
+
 def _passage(document: Document, section: Section, span: Span, number: int) -> Passage:
     return Passage(
         id=passage_id(document.id, number),

@@ -11,8 +11,8 @@ from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import TextBuilder
+from .decode import seekable
 from .limits import METADATA_CHARACTERS
-from .seekable import seekable
 
 if TYPE_CHECKING:
     from pypdf import PdfReader as PypdfReader

@@ -17,7 +17,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -32,8 +32,8 @@ from .budget import Budget
 from .checks import complaint
 from .encoding import Done, Encoding, Job
 from .formats import Formats
-from .hashing import content_hash
 from .outcomes import Event, Kind, Outcome, Stopped
+from .passages import content_hash
 from .plan import Plan
 from .reading import Read, Reading
 from .seen import Seen
@@ -102,8 +102,9 @@ class _Run:
         self._jobs: Jobs = queue.SimpleQueue()
         self._budget = Budget(UNDER_WAY)
         self._arrivals = Arrivals(self._inbox)
-        self._given = None if plan.documents is None else _Given(plan.documents)
-        self._readers = [] if self._given else list(self._make_readers())
+        self._documents = None if plan.documents is None else iter(plan.documents)
+        self._next_document: Read | Passed | None = None  # one that there was no room for yet
+        self._readers = [] if self._documents is not None else list(self._make_readers())
         self._still_reading = len(self._readers) or 1
         cuts: Cuts = queue.SimpleQueue()
         self._cutter = CutterThread(self._encoding, self._jobs, cuts, self._inbox, self._ending)
@@ -148,7 +149,7 @@ class _Run:
             if self._is_commit_due():
                 yield from self._commit()
             yield self._accounts.progress(sum(reader.reading.bytes_read for reader in self._readers))
-            if self._stop.is_set() or self._too_many_rejects():
+            if self._stopped():
                 self._end()
         yield from self._commit()
         if self._plan.sync and not self._stopped():
@@ -172,28 +173,30 @@ class _Run:
                 reader.reading.interrupt()
 
     def _next_message(self) -> Message | None:
-        there_is_more = self._given is not None and not self._ending.is_set() and self._take(self._given)
+        there_is_more = not self._ending.is_set() and self._take()
         try:
             return self._inbox.get(block=not there_is_more, timeout=_TICK)
         except queue.Empty:
             return None
 
-    def _take(self, given: _Given) -> bool:
+    def _take(self) -> bool:
         """Take some of the documents that were handed over; whether more can be taken at once."""
         try:
-            while len(self._arrivals) < _LOOK_UP_AT_ONCE:
-                item = given.first()
+            while self._documents is not None and len(self._arrivals) < _LOOK_UP_AT_ONCE:
+                item = self._next_document or next(self._documents, None)
                 if item is None:
-                    self._given = None
+                    self._documents = None
                     self._inbox.put(ReadAll())
+                elif self._budget.try_take(cost(item)):
+                    self._next_document = None
+                    self._arrivals.put(item)
+                else:
+                    self._next_document = item
                     return False
-                if not self._budget.try_take(cost(item)):
-                    return False
-                self._arrivals.put(given.pop())
         except Exception as error:  # of whatever makes the documents: what is encoded by now is still written
-            self._given = None
+            self._documents = None
             self._inbox.put(Failed(error))
-        return self._given is not None
+        return self._documents is not None
 
     # --- what was read ---------------------------------------------------------------------------------------------
 
@@ -243,10 +246,10 @@ class _Run:
     def _encoded(self, done: Sequence[Done]) -> None:
         self._encoder.received()
         self._unwritten += done
-        for one in done:
-            self._budget.give_back(cost(one.cut.job))
-            if not one.problem:
-                self._accounts.encoded(one.cut)
+        for document in done:
+            self._budget.give_back(cost(document.cut.job))
+            if not document.problem:
+                self._accounts.encoded(document.cut)
 
     def _is_commit_due(self) -> bool:
         if not self._unwritten:
@@ -284,12 +287,12 @@ class _Run:
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
-    def _too_many_rejects(self) -> bool:
+    def _stopped(self) -> Stopped:
+        """Why the run ends before all is read; empty if it goes on."""
         most = self._plan.max_rejects
-        return most is not None and self._accounts.kinds["rejected"] > most
-
-    def _stopped(self) -> bool:
-        return self._stop.is_set() or self._too_many_rejects()
+        if most is not None and self._accounts.kinds["rejected"] > most:
+            return "too many rejects"
+        return "interrupted" if self._stop.is_set() else ""
 
     def _delete_vanished(self) -> Iterator[Event]:
         plan = self._plan
@@ -307,29 +310,7 @@ class _Run:
         stages = {"read": sum(reader.seconds for reader in self._readers), **self._encoding.seconds}
         after = self._target.size()
         growth = after - self._size_before if after is not None and self._size_before is not None else None
-        stopped: Stopped = ""
-        if self._stopped():
-            stopped = "too many rejects" if self._too_many_rejects() else "interrupted"
-        return self._accounts.summary(stages, growth, self._plan.dry_run, stopped)
-
-
-class _Given:
-    """Documents that were handed over, with a look at the next one before it is taken."""
-
-    def __init__(self, documents: Iterable[Read | Passed]) -> None:
-        self._documents = iter(documents)
-        self._next: Read | Passed | None = None
-
-    def first(self) -> Read | Passed | None:
-        """The next one, which stays; nothing if there is none."""
-        self._next = self._next or next(self._documents, None)
-        return self._next
-
-    def pop(self) -> Read | Passed:
-        """The same, which goes."""
-        item, self._next = self._next, None
-        assert item is not None
-        return item
+        return self._accounts.summary(stages, growth, self._plan.dry_run, self._stopped())
 
 
 def _moves(root: Root) -> bool:

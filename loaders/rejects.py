@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,16 +44,13 @@ class RejectFile:
         """Leave the older file as it is."""
         if self._file:
             self._file.close()
-            with suppress(FileNotFoundError):
-                self._part.unlink()
+            self._part.unlink(missing_ok=True)
 
 
 def rejected_before(path: Path) -> list[Found | Passed]:
     """The files that a reject file names, to be read again."""
-    seen: dict[tuple[str, Root], None] = {}
-    for source, root in _sources(path):
-        seen[source, root] = None
-    return [entry for source, root in seen for entry in again(root, source)]
+    sources = dict.fromkeys(_sources(path))  # each of them once, in their order
+    return [entry for source, root in sources for entry in again(root, source)]
 
 
 def _line(outcome: Outcome) -> dict[str, str]:

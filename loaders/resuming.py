@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import ParamSpec
 
 from sparc_search.errors import RejectedDocument, SparcSearchError
 from sparc_search.records import Document
 
 Item = Document | RejectedDocument
+P = ParamSpec("P")
 
 
 class Resuming(Iterator[Document]):
@@ -21,6 +23,14 @@ class Resuming(Iterator[Document]):
         if isinstance(item, RejectedDocument):
             raise item
         return item
+
+
+def located(where: str, make: Callable[P, Document], *arguments: P.args, **options: P.kwargs) -> Item:
+    """The document that a function makes of its arguments; if it is rejected, the reason says where it stood."""
+    try:
+        return make(*arguments, **options)
+    except RejectedDocument as reject:
+        return RejectedDocument(f"{where}: {reject.message}", reject.remedy)
 
 
 def items_of(read: Callable[[], Iterable[Document]]) -> Iterator[Item]:

@@ -14,7 +14,7 @@ from sparc_search.squad import Article, contexts_of, readable, title_of
 from .builder import TextBuilder
 from .decode import decoded, whole
 from .limits import JSON_BYTES
-from .resuming import Item, Resuming
+from .resuming import Item, Resuming, located
 
 
 class SquadReader(Reader):
@@ -44,11 +44,9 @@ def _articles(text: str) -> list[Any]:
 def _items(articles: list[Any], source: str) -> Iterator[Item]:
     for number, article in enumerate(articles, start=1):
         try:
-            yield _document(article, number, source)
+            yield located(f"article {number}", _document, article, number, source)
         except (KeyError, TypeError, AttributeError) as error:
             yield RejectedDocument(f"article {number} is not SQuAD: {error!r}", "correct or remove the article")
-        except RejectedDocument as reject:
-            yield RejectedDocument(f"article {number}: {reject.message}", reject.remedy)
 
 
 def _document(article: Article, number: int, source: str) -> Document:

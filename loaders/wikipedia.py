@@ -16,7 +16,7 @@ from sparc_search.records import Document
 
 from .builder import TextBuilder
 from .limits import TEXT_BYTES
-from .resuming import Item, Resuming
+from .resuming import Item, Resuming, located
 from .wikitext import add_wikitext
 
 _CHUNK: Final = 1 << 16
@@ -47,10 +47,7 @@ def _items(stream: BinaryIO, source: str) -> Iterator[Item]:
         if element.tag == "siteinfo":
             wiki = element.findtext("dbname") or wiki
         elif (title := element.findtext("title")) and _is_article(element):
-            try:
-                yield _document(element, title, wiki, source)
-            except RejectedDocument as reject:
-                yield RejectedDocument(f"page {title!r}: {reject.message}", reject.remedy)
+            yield located(f"page {title!r}", _document, element, title, wiki, source)
 
 
 def _elements(stream: BinaryIO) -> Iterator[Any]:

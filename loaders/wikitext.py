@@ -45,11 +45,7 @@ def _add_section(builder: TextBuilder, nodes: list[Any]) -> None:
 
 def _text(nodes: list[Any]) -> str:
     """The words of the nodes; the parser bounds how deep they nest."""
-    return "".join(_RENDERED.get(type(node).__name__, _nothing)(node) for node in nodes)
-
-
-def _nothing(node: Any) -> str:
-    return ""
+    return "".join(_RENDERED[kind](node) for node in nodes if (kind := type(node).__name__) in _RENDERED)
 
 
 def _link(node: Any) -> str:

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from servers import SECURITY, USERS
 
-from sparc_search.servers.cluster import Cluster
-from sparc_search.servers.node_settings import EVERY_NODE
+from sparc_search.servers.cluster import EVERY_NODE, Cluster
 from sparc_search.servers.products import OPENSEARCH
 from sparc_search.settings import all_declared
 

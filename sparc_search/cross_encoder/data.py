@@ -83,6 +83,19 @@ def apart(asked: Sequence[Asked], articles: Container[str]) -> tuple[list[Asked]
     return kept, held
 
 
+def apart_by_chance(asked: Sequence[Asked], questions: int, seed: int) -> tuple[list[Asked], list[Asked]]:
+    """The same for files without articles: whole paragraphs by chance, until so many questions are held out."""
+    texts = list(dict.fromkeys(one.text for one in asked))
+    random.Random(seed).shuffle(texts)
+    held: list[Asked] = []
+    for text in texts[:-1]:
+        if len(held) >= questions:
+            break
+        held += [one for one in asked if one.text == text]
+    chosen = {one.text for one in held}
+    return [one for one in asked if one.text not in chosen], held
+
+
 def sampled(asked: Sequence[Asked], most: int, seed: int) -> list[Asked]:
     """At most so many, by chance; 0 takes all."""
     return random.Random(seed).sample(asked, most) if 0 < most < len(asked) else list(asked)

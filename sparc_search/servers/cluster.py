@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import http.client
+import json
+import ssl
 import subprocess
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any, Final, cast
 
 from ..errors import ServerError
 from .account import own
 from .fetch import Progress, silent
-from .http import Access, get_json
 from .install import install
 from .java import find_java
 from .node import Launch, Node, last_words, spawn, stop_process, write_configuration
-from .node_settings import node_settings
 from .ports import APART, LOOPBACK
 from .products import OPENSEARCH, Product
 
 Spawn = Callable[[Node, Launch], subprocess.Popen[bytes]]
 """How a node's process is born."""
+
+EVERY_NODE: Final[dict[str, object]] = {
+    "cluster.name": "sparc-search",
+    # A slip of the finger must not delete every index: wildcards do not count as names.
+    "action.destructive_requires_name": True,
+    # Per cents of a large disk stop a small index long before there is any need.
+    "cluster.routing.allocation.disk.watermark.low": "3gb",
+    "cluster.routing.allocation.disk.watermark.high": "2gb",
+    "cluster.routing.allocation.disk.watermark.flood_stage": "1gb",
+}
+"""Settings of every node: the same here, in docker-compose.yml (a test compares them) and in the tests."""
 
 START_SECONDS = 300.0
 POLL_SECONDS = 0.5
@@ -37,18 +52,14 @@ class Cluster:
         product: Product = OPENSEARCH,
         heap: str = "512m",
         settings: Mapping[str, object] | None = None,
-        access: Access | None = None,
         spawn: Spawn = spawn,
-        host: str = LOOPBACK,
         patience: float = START_SECONDS,
     ) -> None:
         self.folder = folder.absolute()
         self.product = product
         self.heap = heap
         self.settings = dict(settings or {})
-        self.access = access
         self.spawn = spawn
-        self.host = host
         self.patience = patience
         self.nodes = [Node(f"node-{i + 1}", self.folder / f"node-{i + 1}", port + i) for i in range(nodes)]
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -56,8 +67,7 @@ class Cluster:
     @property
     def urls(self) -> list[str]:
         """Where each node answers."""
-        scheme = "https" if self.access else "http"
-        return [f"{scheme}://{self.host}:{node.port}" for node in self.nodes]
+        return [f"http://{LOOPBACK}:{node.port}" for node in self.nodes]
 
     @property
     def url(self) -> str:
@@ -76,9 +86,10 @@ class Cluster:
 
     def settings_of(self, node: Node) -> dict[str, object]:
         """Everything that a node is told but its own ports and folders."""
-        names = [other.name for other in self.nodes]
-        addresses = [f"{LOOPBACK}:{other.port + APART}" for other in self.nodes]
-        shared = node_settings(node.name, names, addresses, self.product.first_managers)
+        addresses = ",".join(f"{LOOPBACK}:{other.port + APART}" for other in self.nodes)
+        # Only the first may found a cluster, so there is never a second.
+        founder = {self.product.first_managers: node.name} if node is self.nodes[0] else {}
+        shared = {**EVERY_NODE, "node.name": node.name, "discovery.seed_hosts": addresses, **founder}
         return {**shared, **(self.product.settings or {}), **self.settings}
 
     def start(
@@ -119,9 +130,13 @@ class Cluster:
                 )
             time.sleep(POLL_SECONDS)
 
+    def get_json(self, url: str) -> dict[str, Any] | None:
+        """What a node answers; none while it does not, or not with success."""
+        return get_json(url)
+
     def is_healthy(self, number: int, nodes: int) -> bool:
         """Whether node `number` sees at least so many nodes and all primary shards."""
-        health = get_json(f"{self.urls[number]}/_cluster/health", self.access)
+        health = self.get_json(f"{self.urls[number]}/_cluster/health")
         return bool(health and health["number_of_nodes"] >= nodes and health["status"] != "red")
 
     def kill(self, number: int = 0) -> None:
@@ -163,3 +178,16 @@ class Cluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def get_json(
+    url: str | urllib.request.Request, timeout: float = 10.0, context: ssl.SSLContext | None = None
+) -> dict[str, Any] | None:
+    """What a server answers; none while it does not, or not with success."""
+    # A proxy that the environment names is for the world outside, never for this machine.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
+    try:
+        with opener.open(url, timeout=timeout) as answer:
+            return cast("dict[str, Any]", json.load(answer))
+    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError):
+        return None

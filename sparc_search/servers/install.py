@@ -13,18 +13,7 @@ from platformdirs import site_cache_path, user_cache_path, user_data_path
 
 from ..errors import ServerError
 from .fetch import Progress, fetch, silent
-from .products import Artifact, Product
-
-# The client jar of this module is published alone, without the file that makes a folder a module.
-MAPPER_EXTRAS = """description=Adds advanced field mappers
-version={version}
-{name}.version={version}
-name=mapper-extras
-classname=org.{name}.index.mapper.MapperExtrasPlugin
-java.version=1.8
-extended.plugins=
-has.native.controller=false
-"""
+from .products import Product
 
 
 def cache_folder() -> Path:
@@ -59,7 +48,9 @@ def _lay_out(product: Product, files: list[Path], home: Path) -> None:
         if file.suffix == ".zip":
             unpack(file, folder)
         else:
-            _add_module(product, artifact, file, folder)
+            folder.mkdir(parents=True)
+            shutil.copy(file, folder)
+            (folder / "plugin-descriptor.properties").write_text(artifact.descriptor)
     (home / "plugins").mkdir(exist_ok=True)
     for path in (home, *home.rglob("*")):  # whatever root's umask is, the account that runs it must be able to read
         path.chmod(0o755 if path.is_dir() or path.parent.name in ("bin", "tools") else 0o644)
@@ -79,13 +70,3 @@ def unpack(archive: Path, target: Path, strip: int = 0) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             with members.open(member) as source, path.open("wb") as copy:
                 shutil.copyfileobj(source, copy, 1 << 20)
-
-
-def _add_module(product: Product, artifact: Artifact, jar: Path, folder: Path) -> None:
-    assert artifact.folder == "modules/mapper-extras", "only this module comes as a bare jar"
-    folder.mkdir(parents=True)
-    shutil.copy(jar, folder)
-    text = MAPPER_EXTRAS.format(name=product.name, version=product.version)
-    if product.name == "elasticsearch":
-        text += "type=isolated\n"
-    (folder / "plugin-descriptor.properties").write_text(text)

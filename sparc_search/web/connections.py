@@ -27,6 +27,8 @@ RESERVE: Final = 40
 LEAST: Final = 8
 _PATIENCE_WITH_READERS: Final = 3
 """How many times as long somebody may take to read as to send: answers are larger than questions."""
+_LATE: Final = 0.1
+"""By how much of the limit this process may be late itself before the client gets the whole time again."""
 
 Owes = Literal["nothing", "a request", "the rest of a request", "the rest of a body", "to read its answer"]
 
@@ -114,10 +116,17 @@ class Connection(H11Protocol):
             self._timer.cancel()
         self._owes, self._since, self._timer = owes, self.loop.time(), None
         if owes != "nothing":
-            patience = _PATIENCE_WITH_READERS if owes == "to read its answer" else 1
-            self._timer = self.loop.call_later(self.seconds * patience, self._too_slow)
+            self._wait()
+
+    def _wait(self) -> None:
+        patience = _PATIENCE_WITH_READERS if self._owes == "to read its answer" else 1
+        self._timer = self.loop.call_later(self.seconds * patience, self._too_slow)
 
     def _too_slow(self) -> None:
+        assert self._timer
+        if self.loop.time() > self._timer.when() + self.seconds * _LATE:  # it was us who did not listen meanwhile
+            self._wait()
+            return
         if self._owes != "a request":  # one that never began asking is closed without a word, as an idle one is
             log.warning("closed a connection that owed %s for too long", self._owes)
         self._close()

@@ -179,13 +179,14 @@ def passage_of(passage_id: str, query: QueryParams, known: ApiParameters, *, str
     given = Parameters(query, known.limits, known.passage if strict else None)
     if sum(bool(query.get(name)) for name in ("token", "phrase", "span")) > 1:
         raise conflicting("phrase", "a token, a phrase and a span exclude each other", "give one of them")
+    sides, sizes = given.one(known.side, SIDES), given.one(known.n, None)
     return PassageRequest(
         short("passage_id", passage_id, known.limits),
         given.one(known.token, None),
         given.one(known.phrase, ""),
         given.one(known.span, None),
-        given.one(known.side, SIDES),
-        given.one(known.n, None),
+        sides,
+        sizes,
         given.one(known.min, 0.0),
         "table" if strict else given.one(known.tab, "table"),
     )

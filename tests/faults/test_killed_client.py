@@ -16,8 +16,8 @@ from engines import Engine
 
 from sparc_search.encoder import Encoder
 
-DOCUMENTS = 1500
-POISON = 700
+DOCUMENTS = 600
+POISON = 280
 
 
 @pytest.fixture

@@ -13,11 +13,14 @@ skip with a name; where everything is required (REQUIRE_ALL=1), that is a failur
 
 from __future__ import annotations
 
+import base64
 import os
 import secrets
 import shutil
+import ssl
 import subprocess
 import tempfile
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -26,16 +29,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from server_products import ELASTICSEARCH, SECURED
 
 from sparc_search.errors import ServerError
 from sparc_search.servers.account import other_account, own
-from sparc_search.servers.cluster import Cluster
-from sparc_search.servers.http import Access
+from sparc_search.servers.cluster import Cluster, get_json
 from sparc_search.servers.install import install
 from sparc_search.servers.java import find_java
 from sparc_search.servers.node import Launch, Node, spawn
 from sparc_search.servers.ports import free_port
-from sparc_search.servers.products import ELASTICSEARCH, OPENSEARCH, SECURED, Product
+from sparc_search.servers.products import OPENSEARCH, Product
 
 ROOT = Path(__file__).resolve().parents[2]
 USERS = {"admin": "ADMIN", "kibanaserver": "DASHBOARDS", "sparc-ingest": "INGEST", "sparc-ask": "ASK"}
@@ -101,6 +104,36 @@ def ready(product: Product) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Access:
+    """How to get in: user and password, and the certificate that signed the server's."""
+
+    user: str
+    password: str
+    ca: Path
+
+    def get_json(self, url: str) -> dict[str, Any] | None:
+        """What a server answers to this user; none while it does not, or not with success."""
+        token = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+        request = urllib.request.Request(url, headers={"Authorization": f"Basic {token}"})
+        return get_json(request, context=ssl.create_default_context(cafile=self.ca))
+
+
+class SecuredCluster(Cluster):
+    """A cluster with TLS and users."""
+
+    def __init__(self, folder: Path, port: int, access: Access) -> None:
+        super().__init__(folder, port, product=SECURED, settings=SECURITY, spawn=spawn_tied_to_us, patience=PATIENCE)
+        self.access = access
+
+    @property
+    def urls(self) -> list[str]:
+        return [f"https://localhost:{node.port}" for node in self.nodes]
+
+    def get_json(self, url: str) -> dict[str, Any] | None:
+        return self.access.get_json(url)
+
+
+@dataclass(frozen=True, slots=True)
 class SecuredOpenSearch:
     """A server with TLS and users: `passwords` by name, `ca` signed its certificate."""
 
@@ -151,17 +184,7 @@ def running_secured() -> Iterator[SecuredOpenSearch]:
         port = free_port()
         node = Cluster(folder, port).nodes[0]
         security = node.config / "opensearch-security"
-        access = Access("admin", passwords["admin"], security / "ca.pem")
-        cluster = Cluster(
-            folder,
-            port,
-            product=SECURED,
-            settings=SECURITY,
-            access=access,
-            spawn=spawn_tied_to_us,
-            host="localhost",
-            patience=PATIENCE,
-        )
+        cluster = SecuredCluster(folder, port, Access("admin", passwords["admin"], security / "ca.pem"))
         own(folder)
         own(node.folder)
         own(node.config)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparc_search.loaders.hashing import content_hash
+from sparc_search.loaders.passages import content_hash
 from sparc_search.records import Document, Section
 
 BASE = Document("id", "text", "title", "source", {"a": "b"}, (Section(0, "h", 1, 2),))

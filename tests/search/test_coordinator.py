@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from engines import Store, open_local
-from plain_engine import Plain, WithVectors
+from numpy.typing import NDArray
+from plain_engine import Plain, ViewWithVectors, WithVectors
 from small_corpus import DOCUMENTS, encode_all, plain
 
 from sparc_search.encoder import Encoder
-from sparc_search.engine import Engine
+from sparc_search.engine import Engine, Where
 from sparc_search.errors import Unsupported
 from sparc_search.records import STRATEGIES, Reply
 from sparc_search.search.coordinator import Coordinator, SearchOptions
 from sparc_search.search.dense_first import Vectors
+from sparc_search.stored import Fetched, Hits
 from sparc_search.stores.derived import DerivedVectors
 
 QUESTION = "When was the Eiger climbed?"
@@ -113,3 +115,33 @@ def test_all_questions_of_a_batch_see_one_state(store: Store, toy_encoder: Encod
     replies = Coordinator(store.engine).answer(questions, SearchOptions())
     assert len({reply.snapshot for reply in replies}) == 1
     assert np.allclose([reply.seconds["dense"] for reply in replies], replies[0].seconds["dense"])
+
+
+class LossyView(ViewWithVectors):
+    """One that has lost something wherever it is asked."""
+
+    def dense_search(self, vectors: NDArray[np.float32], k: int, where: Where) -> list[Hits]:
+        return [Hits(own.hits, ("vectors",)) for own in self.inner.dense_search(vectors, k, where)]
+
+    def fetch(self, passage_ids: Sequence[str]) -> Fetched:
+        return Fetched(self.inner.fetch(passage_ids).passages, ("passages",))
+
+
+class Lossy(Plain):
+    kind = LossyView
+
+
+@pytest.mark.parametrize(
+    ("strategy", "missing"),
+    [
+        ("sparse", ("a shard", "passages")),
+        ("dense", ("vectors", "passages")),
+        ("hybrid", ("a shard", "vectors", "passages")),
+    ],
+)
+def test_what_each_stage_missed_is_told_once(
+    store: Store, toy_encoder: Encoder, strategy: str, missing: tuple[str, ...]
+) -> None:
+    options = SearchOptions(strategy=strategy, explain=True)  # type: ignore[arg-type]
+    reply = ask(Lossy(store, missing={"eiger": "a shard"}), None, toy_encoder, options)
+    assert reply.degraded == missing

@@ -7,14 +7,16 @@ import io
 import os
 import stat
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from server_products import MAPPER_EXTRAS, PRODUCTS
 
 from sparc_search.errors import ServerError
 from sparc_search.servers.fetch import fetch
 from sparc_search.servers.install import install, unpack
-from sparc_search.servers.products import PRODUCTS, Artifact, Product
+from sparc_search.servers.products import Artifact, Product
 
 
 def archive(members: dict[str, str]) -> bytes:
@@ -87,9 +89,10 @@ def test_without_maven_it_says_what_to_install(tmp_path: Path, monkeypatch: pyte
 def test_a_home_is_laid_out_with_its_modules(registry: Path, tmp_path: Path) -> None:
     server = archive({"thing-1.0/bin/start": "run", "thing-1.0/config/jvm.options": "", "thing-1.0/lib/a.jar": "x"})
     plugin = archive({"plugin-descriptor.properties": "p"})
+    descriptor = MAPPER_EXTRAS.format(name="elasticsearch", version="1.0")
     artifacts = (
         artifact(server),
-        artifact(b"jar", "jar", "modules/mapper-extras"),
+        replace(artifact(b"jar", "jar", "modules/mapper-extras"), descriptor=descriptor),
         artifact(plugin, "zip", "plugins/a/b"),
     )
     for one, content in zip(artifacts, (server, b"jar", plugin), strict=True):
@@ -99,9 +102,8 @@ def test_a_home_is_laid_out_with_its_modules(registry: Path, tmp_path: Path) -> 
     assert home.name == "elasticsearch-1.0-mapper-extras-b"
     assert stat.S_IMODE((home / "bin/start").stat().st_mode) == 0o755
     assert stat.S_IMODE((home / "lib/a.jar").stat().st_mode) == 0o644
-    descriptor = (home / "modules/mapper-extras/plugin-descriptor.properties").read_text()
-    assert "classname=org.elasticsearch.index.mapper.MapperExtrasPlugin\n" in descriptor
-    assert "elasticsearch.version=1.0\n" in descriptor
+    assert (home / "modules/mapper-extras/plugin-descriptor.properties").read_text() == descriptor
+    assert (home / "modules/mapper-extras" / artifacts[1].file_name).read_bytes() == b"jar"
     assert (home / "plugins/a/b/plugin-descriptor.properties").read_text() == "p"
     assert (home / "plugins").is_dir()
 

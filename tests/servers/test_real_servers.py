@@ -6,10 +6,9 @@ import urllib.error
 import urllib.request
 
 import pytest
-from servers import LITTLE_ROOM, CustomOpenSearch, SecuredOpenSearch
+from servers import LITTLE_ROOM, Access, CustomOpenSearch, SecuredOpenSearch
 
-from sparc_search.servers.cluster import Cluster
-from sparc_search.servers.http import get_json
+from sparc_search.servers.cluster import Cluster, get_json
 from sparc_search.servers.products import OPENSEARCH
 
 
@@ -47,8 +46,7 @@ def test_a_node_of_three_can_be_killed_and_comes_back(opensearch_cluster: Cluste
 def test_a_secured_server_knows_its_users_and_keeps_others_out(secured_opensearch: SecuredOpenSearch) -> None:
     health = f"{secured_opensearch.url}/_cluster/health"
     for user in ("admin", "sparc-ingest", "sparc-ask"):
-        assert get_json(health, secured_opensearch.access(user)) is not None
+        assert secured_opensearch.access(user).get_json(health) is not None
     with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
         urllib.request.urlopen(health)
-    stranger = type(secured_opensearch.access("admin"))("admin", "wrong", secured_opensearch.ca)
-    assert get_json(health, stranger) is None
+    assert Access("admin", "wrong", secured_opensearch.ca).get_json(health) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,36 +15,25 @@ from sparc_search.errors import IndexMismatch
 from sparc_search.index import Index
 from sparc_search.stores.opensearch.names import key
 
-QUESTION = "When was the Eiger climbed?"
-
-
-@pytest.fixture
-def opened(engine: Engine, toy_encoder: Encoder) -> Callable[[], Index]:
-    def make() -> Index:
-        return Index(engine.settings(), toy_encoder)
-
-    with make() as index:
-        index.add(DOCUMENTS)
-    return make
-
-
-def passage_of(engine: Engine, opened: Callable[[], Index]) -> str:
-    with opened() as index, index.engine.view() as view:
-        return next(passage.passage.id for document in view.documents(["alps"]) for passage in document.passages)
-
-
+_ROW = "passage = (SELECT row FROM passages WHERE id = ?)"
 DAMAGE = {
-    "no block": "DELETE FROM encoded WHERE passage = (SELECT row FROM passages WHERE id = ?)",
-    "half a block": "UPDATE encoded SET block = substr(block, 1, 99) WHERE passage = "
-    "(SELECT row FROM passages WHERE id = ?)",
-    "other features": "UPDATE encoded SET features = x'00' WHERE passage = (SELECT row FROM passages WHERE id = ?)",
+    "no block": f"DELETE FROM encoded WHERE {_ROW}",
+    "half a block": f"UPDATE encoded SET block = substr(block, 1, 99) WHERE {_ROW}",
+    "no features": f"UPDATE encoded SET features = x'00' WHERE {_ROW}",
 }
 
 
-def spoil(engine: Engine, passage: str, how: str) -> None:
+def filled(engine: Engine, encoder: Encoder) -> str:
+    """Fill an index; the id of a passage in it."""
+    with Index(engine.settings(), encoder) as index:
+        index.add(DOCUMENTS)
+        return next(passage.id for passage in index.passages("alps"))
+
+
+def spoil(engine: Engine, passage: str, how: str = "no block") -> None:
+    """Behind the engine's back."""
     if engine.url:
-        index = engine.index_name()
-        engine.request("DELETE", f"/{index}/_doc/{key(passage)}?refresh=true")
+        engine.request("DELETE", f"/{engine.index_name()}/_doc/{key(passage)}?refresh=true")
         return
     connection = sqlite3.connect(engine.folder / "index" / "data-1" / "index.db")
     connection.execute(DAMAGE[how], (passage,))
@@ -52,38 +41,40 @@ def spoil(engine: Engine, passage: str, how: str) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("how", DAMAGE)
-def test_it_is_made_again(engine: Engine, opened: Callable[[], Index], how: str) -> None:
-    if engine.url and how != "no block":
-        pytest.skip("a folder, whose rows can be damaged")
-    if engine.name not in ("local", "opensearch", "elasticsearch"):
-        pytest.skip("an engine whose passages can be damaged from here")
-    with opened() as index:
+def answers(index: Index) -> list[tuple[str, str, float]]:
+    reply = index.ask("When was the Eiger climbed?")
+    assert reply.degraded == ()
+    return [(answer.passage.id, answer.text, answer.score) for answer in reply.answers]
+
+
+def is_made_again(engine: Engine, encoder: Encoder, how: str = "no block") -> None:
+    passage = filled(engine, encoder)
+    with Index(engine.settings(), encoder) as index:
         expected = answers(index)
-    passage = passage_of(engine, opened)
     spoil(engine, passage, how)
-    with opened() as index:
+    with Index(engine.settings(), encoder) as index:
         found = index.verify(sample=0)
         assert {problem.document for problem in found.problems if problem.where == f"passage {passage}"} == {"alps"}
         repaired = index.verify(repair=True)
         assert repaired.problems == ()
         assert "document alps" in repaired.repaired
-    with opened() as index:
+    with Index(engine.settings(), encoder) as index:
         assert index.verify(sample=5).ok
         assert answers(index) == expected
         assert index.add(DOCUMENTS).unchanged == len(DOCUMENTS)
 
 
-def test_another_model_does_not_repair(engine: Engine, opened: Callable[[], Index], toy_encoder: Any) -> None:
-    if engine.name not in ("local", "opensearch"):
-        pytest.skip("an engine whose passages can be damaged from here")
-    spoil(engine, passage_of(engine, opened), "no block")
+def test_a_missing_passage(engine: Engine, toy_encoder: Encoder) -> None:
+    is_made_again(engine, toy_encoder)
+
+
+@pytest.mark.parametrize("how", list(DAMAGE)[1:])
+def test_a_damaged_passage_in_a_folder(tmp_path: Path, toy_encoder: Encoder, how: str) -> None:
+    is_made_again(Engine("local", tmp_path), toy_encoder, how)
+
+
+def test_another_model_does_not_repair(engine: Engine, toy_encoder: Any) -> None:
+    spoil(engine, filled(engine, toy_encoder))
     toy_encoder.fingerprint = "toy-2"
-    with opened() as index, pytest.raises(IndexMismatch, match=r"toy-1.*toy-2"):
+    with Index(engine.settings(), toy_encoder) as index, pytest.raises(IndexMismatch, match=r"toy-1.*toy-2"):
         index.verify(repair=True)
-
-
-def answers(index: Index) -> list[tuple[str, str, float]]:
-    reply = index.ask(QUESTION)
-    assert reply.degraded == ()
-    return [(answer.passage.id, answer.text, answer.score) for answer in reply.answers]

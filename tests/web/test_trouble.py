@@ -185,6 +185,19 @@ def guess(address: str, number: int) -> int:
     return int(httpx.post(f"{address}/login", data={"token": f"wrong{number}"}, timeout=60).status_code)
 
 
+def test_a_client_is_not_blamed_for_the_time_the_server_was_stopped(serve_process: ServeProcess) -> None:
+    body = b'{"questions": ["Who climbed the Eiger?"]' + b" " * 200_000 + b"}"
+    head = b"POST /api/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    with serve_process("--request-seconds", "1") as (process, address), connection(address) as opened:
+        opened.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body[:100])
+        time.sleep(0.3)
+        process.send_signal(signal.SIGSTOP)
+        opened.sendall(body[100:])
+        time.sleep(2)
+        process.send_signal(signal.SIGCONT)
+        assert everything(opened).startswith(b"HTTP/1.1 200 ")
+
+
 def test_two_lengths_close_the_connection(serve_process: ServeProcess) -> None:
     head = "POST /api/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     lengths = "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"

@@ -23,7 +23,7 @@ class Dialect:
 
 
 OPENSEARCH: Final = Dialect("OpenSearch", "opensearch", oldest=(2, 7), count_hits=False)
-ELASTICSEARCH: Final = Dialect("Elasticsearch", "elasticsearch", oldest=(7, 3), count_hits=True)
+ELASTICSEARCH: Final = Dialect("Elasticsearch", "elasticsearch", oldest=(7, 12), count_hits=True)
 
 
 def recognise(answer: Mapping[str, Any], where: str) -> tuple[Dialect, str]:

@@ -138,12 +138,13 @@ def _connect(access: Access, url: str) -> Any:
         raise EngineError("the package opensearch-py is not installed", "pip install opensearch-py") from error
     for name in _LOGGERS:  # they write addresses at INFO, and bodies at DEBUG
         logging.getLogger(name).setLevel(logging.ERROR)
-    more: dict[str, Any] = {}
+    # Said here, so that no variable of the environment makes the client ask for a version that a server refuses.
+    more: dict[str, Any] = {"headers": {"accept": "application/json"}}
     if access.user:
         more["http_auth"] = (access.user, access.password)
     if access.api_key:
         # A scheme of its own may be given: `Bearer …`.
-        more["headers"] = {"Authorization": access.api_key if " " in access.api_key else f"ApiKey {access.api_key}"}
+        more["headers"]["Authorization"] = access.api_key if " " in access.api_key else f"ApiKey {access.api_key}"
     if access.ca_file:
         more["ca_certs"] = access.ca_file
     return OpenSearch([url], max_retries=0, retry_on_timeout=False, timeout=TIMEOUT, pool_maxsize=CONNECTIONS, **more)
