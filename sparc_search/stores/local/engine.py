@@ -231,5 +231,5 @@ def _encoder_of(folder: Path) -> str | None:
 def _other_model(location: Path, made_with: str, encoder: str) -> IndexMismatch:
     return IndexMismatch(
         f"the index at {location} was made with the model {made_with}, not with {encoder}",
-        "ask with the model that made it (--model), or move it to this one with `sparc-search index reencode`",
+        "ask with the model that made it (--model), or move it to this one with `sparc-search index upgrade`",
     )

@@ -77,7 +77,7 @@ def check(meta: Meta, encoder: str, shown: str) -> None:
     if encoder and meta.encoder != encoder:
         raise IndexMismatch(
             f"{shown} was made with the model {meta.encoder}, not with {encoder}",
-            "ask with the model that made it (--model), or move it to this one with `sparc-search index reencode`",
+            "ask with the model that made it (--model), or move it to this one with `sparc-search index upgrade`",
         )
     if not meta.complete:
         raise IndexMismatch(f"{shown} was never finished", "finish it with `sparc-search ingest --rebuild PATH`")
