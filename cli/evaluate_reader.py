@@ -185,7 +185,7 @@ def measure_of(
     from sparc_search.cross_encoder.files import CrossEncoderCard
     from sparc_search.cross_encoder.network import run_torch
     from sparc_search.cross_encoder.reading import CrossEncoder
-    from sparc_search.evaluation.closed_reading import read_closed
+    from sparc_search.evaluation.closed import read_closed
     from sparc_search.training.arithmetic import chosen_arithmetic
 
     paragraphs = as_paragraphs(sampled(answerable(held), options["measure"], options["seed"]))

@@ -48,7 +48,7 @@ def show(folder: str, as_json: bool) -> int:
 @click.argument("folder", metavar="DIR", type=PATH)
 @option(
     "--precision",
-    type=click.Choice(["fp32", "weights16", "weights8", "mixed", "int8"]),
+    type=click.Choice(["fp32", "weights16", "weights8", "mixed", "int8", "static8"]),
     default="mixed",
     help="How weights are stored. int8 computes in it too, mixed for questions only.",
 )

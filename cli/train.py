@@ -92,6 +92,9 @@ weight_option = click.option(
 @click.option("--threads", default=0, help="Processor threads; 0 lets torch choose.")
 @click.option("--device", help="cpu or cuda.  [default: a GPU if there is one]")
 @click.option("--mixed-precision", is_flag=True, help="The body in bf16: on a GPU, or a processor that is quick at it.")
+@click.option(
+    "--quantise", is_flag=True, help="Train for int8, weights of 7 bits: a last stretch; --precision static8."
+)
 @option("--precision", default="mixed", help="See `sparc-search model export`.")
 @json_option
 @click.pass_context
@@ -279,7 +282,7 @@ def training_settings(options: dict[str, Any], passages: list[TrainingPassage]) 
     per_epoch = sum(passage.weight for passage in passages) / options["passages"] / options["accumulate"]
     steps = options["steps"] or max(1, round((options["epochs"] or 3) * per_epoch))
     names = "rate head_rate warm_up cool_down accumulate average seed titles "
-    names += "evaluate_every checkpoint_every patience threads paths freeze_layers"
+    names += "evaluate_every checkpoint_every patience threads paths freeze_layers quantise"
     dropout = options["dropout"] if options["dropout"] is not None else 0.1 * (steps > per_epoch)
     return TrainingSettings(
         steps=steps,
@@ -325,6 +328,7 @@ def finish(
     """Choose the filter's thresholds, write the model, its ONNX file and the report."""
     from sparc_search.model.export import export
     from sparc_search.training.filter_threshold import choose_thresholds
+    from sparc_search.training.quantising import release
     from sparc_search.training.report import data_record, versions, write_report
 
     network = model.network.to("cpu")
@@ -338,12 +342,14 @@ def finish(
         "held_out": training.best,
         "versions": versions(),
     }
+    ranges = release(network) if training.settings.quantise else None
     if training.held_out:
         choice = choose_thresholds(network, training.held_out, training.special)
         network.config = replace(network.config, filter_thresholds=choice.thresholds)
         record["filter"] = asdict(choice)
-    model.save_pretrained(out, {"training": {name: record[name] for name in ("base", "data", "steps", "held_out")}})
-    export(out, options["precision"])
+    card = {"training": {name: record[name] for name in ("base", "data", "steps", "held_out")}}
+    model.save_pretrained(out, card, ranges)
+    export(out, "static8" if ranges else options["precision"])
     write_report(out, record, training.history)
     return record
 

@@ -54,6 +54,8 @@ class Span:
     """Characters of the passage's text."""
     end: int
     score: float
+    nothing: float = 0.0
+    """What "no answer here" scores where it was read; above `score`, the reader believes that."""
 
 
 class CrossEncoder:
@@ -72,7 +74,7 @@ class CrossEncoder:
             logits = self.network(*self._rows(asked, batch))
             for window, scores in zip(batch, logits, strict=True):
                 words = scores[len(asked) + 2 : len(asked) + 2 + len(window.pieces.ids)]
-                spans += best_spans(window, words, self.card.longest_answer)
+                spans += best_spans(window, words, self.card.longest_answer, float(scores[0].sum()))
         return sorted(set(spans), key=lambda span: (-span.score, span.passage, span.start, span.end))
 
     def _windows(self, passages: Sequence[Passage], room: int) -> Iterator[Window]:
@@ -101,7 +103,7 @@ def padded(rows: Sequence[NDArray[np.int32]], pad: int) -> tuple[NDArray[np.int6
     return ids, mask
 
 
-def best_spans(window: Window, logits: Logits, longest: int) -> list[Span]:
+def best_spans(window: Window, logits: Logits, longest: int, nothing: float = 0.0) -> list[Span]:
     """The best legal spans of a window: whole words, not too long, not punctuation alone."""
     count, flags = len(window.pieces.ids), window.pieces.flags
     if not count:
@@ -117,7 +119,9 @@ def best_spans(window: Window, logits: Logits, longest: int) -> list[Span]:
     chosen = np.argsort(-scores, kind="stable")[:_PER_PASSAGE]
     offsets = window.pieces.offsets
     return [
-        Span(window.passage, int(offsets[starts.flat[at], 0]), int(offsets[ends.flat[at], 1]), float(scores[at]))
+        Span(
+            window.passage, int(offsets[starts.flat[at], 0]), int(offsets[ends.flat[at], 1]), float(scores[at]), nothing
+        )
         for at in chosen
         if np.isfinite(scores[at])
     ]

@@ -15,12 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
+from ..cross_encoder.reading import CrossEncoder
 from ..encoder import Encoder
 from ..records import EncodedQuestion, Passage, PhraseBlock
 from ..search.scorer import score_spans
 from ..squad import SquadParagraph, SquadQuestion, answerable, read_squad
 from .answers import exact_match, f1
 from .open_domain import percent, percent_interval
+from .switched_off import without_sparc, without_vectors
 from .watching import QUIET, Watcher
 
 
@@ -37,37 +39,20 @@ class ClosedRow:
     """Questions on one paragraph share it."""
 
 
-def without_sparc(
-    question: EncodedQuestion, blocks: Sequence[PhraseBlock]
-) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
-    """The learned n-gram weights switched off."""
-    return replace(question, start_ngrams=(), end_ngrams=()), blocks
-
-
-def without_dense(
-    question: EncodedQuestion, blocks: Sequence[PhraseBlock]
-) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
-    """The start and end vectors switched off."""
-    nothing = np.zeros_like(question.start_vector)
-    return replace(question, start_vector=nothing, end_vector=nothing), blocks
-
-
-def without_span(
-    question: EncodedQuestion, blocks: Sequence[PhraseBlock]
-) -> tuple[EncodedQuestion, Sequence[PhraseBlock]]:
+def without_span(block: PhraseBlock) -> PhraseBlock:
     """The coherency of start and end switched off."""
-    return question, [
-        replace(block, start=replace(block.start, spans=np.zeros_like(block.start.spans))) for block in blocks
-    ]
+    return replace(block, start=replace(block.start, spans=np.zeros_like(block.start.spans)))
 
 
-Variant = Callable[[EncodedQuestion, Sequence[PhraseBlock]], tuple[EncodedQuestion, Sequence[PhraseBlock]]]
-VARIANTS: dict[str, Variant] = {
-    "all parts": lambda question, blocks: (question, blocks),
-    "without sparc": without_sparc,
-    "without dense": without_dense,
-    "without span": without_span,
+QuestionChange = Callable[[EncodedQuestion], EncodedQuestion]
+BlockChange = Callable[[PhraseBlock], PhraseBlock]
+VARIANTS: dict[str, tuple[QuestionChange | None, BlockChange | None]] = {
+    "all parts": (None, None),
+    "without sparc": (without_sparc, None),
+    "without dense": (lambda question: without_vectors(question, "start_vector", "end_vector"), None),
+    "without span": (None, without_span),
 }
+"""Variants of the score: what each does to a question, and to a block."""
 
 
 def read_answerable(path: Path, sample: int = 0, seed: int = 0) -> list[SquadParagraph]:
@@ -90,10 +75,22 @@ def evaluate_closed(
         for paragraph, cut in zip(some, windows, strict=True):
             blocks = [next(encoded).block for _ in cut]
             yield [
-                replace(row, group=paragraph.questions[0].id)
+                row
                 for question in paragraph.questions
-                for row in answer_rows(question, next(questions), cut, blocks, variants)
+                for row in answer_rows(question, next(questions), cut, blocks, variants, paragraph.questions[0].id)
             ]
+
+
+def read_closed(reader: CrossEncoder, paragraphs: Sequence[SquadParagraph]) -> Iterator[list[ClosedRow]]:
+    """The same by a cross-encoder, which reads the question's own paragraph, as BERT does in the paper's table 3."""
+    for paragraph in paragraphs:
+        passage = Passage("", "", 0, paragraph.text)
+        rows = []
+        for question in paragraph.questions:
+            spans = reader.read(question.text, [passage])
+            found = passage.text[spans[0].start : spans[0].end] if spans else ""
+            rows.append(judged(question, "all parts", found, paragraph.questions[0].id))
+        yield rows
 
 
 def collected(rows: Iterable[list[ClosedRow]], paragraphs: int, watcher: Watcher = QUIET) -> list[ClosedRow]:
@@ -124,11 +121,20 @@ def answer_rows(
     passages: Sequence[Passage],
     blocks: Sequence[PhraseBlock],
     variants: Sequence[str],
+    group: str,
 ) -> Iterator[ClosedRow]:
     """The best answer by each variant of the score."""
     for name in variants:
-        found = best_answer(*VARIANTS[name](encoded, blocks), passages)
-        yield ClosedRow(question.id, name, found, exact_match(found, question.answers), f1(found, question.answers))
+        of_question, of_block = VARIANTS[name]
+        asked = of_question(encoded) if of_question else encoded
+        sought = [of_block(block) for block in blocks] if of_block else blocks
+        yield judged(question, name, best_answer(asked, sought, passages), group)
+
+
+def judged(question: SquadQuestion, variant: str, found: str, group: str) -> ClosedRow:
+    """How an answer does on its question."""
+    em, overlap = exact_match(found, question.answers), f1(found, question.answers)
+    return ClosedRow(question.id, variant, found, em, overlap, group)
 
 
 def best_answer(question: EncodedQuestion, blocks: Sequence[PhraseBlock], passages: Sequence[Passage]) -> str:

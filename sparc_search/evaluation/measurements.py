@@ -18,10 +18,6 @@ from .provenance import write_report
 Report = Mapping[str, Any]
 Part = str
 
-MODELS = ("shipped", "pair", "dense-only", "trigram")
-"""shipped: the model of --model. pair: one with SPARC, trained like the next two. dense-only: trained without SPARC.
-trigram: trained with n-grams of three words too."""
-
 
 @dataclass(frozen=True, slots=True)
 class OpenRun:
@@ -29,6 +25,8 @@ class OpenRun:
 
     questions: str  # "squad" or "trec"
     model: str
+    """shipped: the model of --model. pair: one with SPARC, trained like the next two. dense-only: trained without
+    SPARC. trigram: trained with n-grams of three words too."""
     strategy: str = "hybrid"
     without: tuple[Part, ...] = ()
 
@@ -40,20 +38,14 @@ class OpenRun:
 
 def open_runs(models: Sequence[str], questions: Sequence[str]) -> Iterator[OpenRun]:
     """All runs the tables need, the most telling first."""
+    yield from (OpenRun(name, model) for name in questions for model in models)
+    single = [strategy for strategy in STRATEGIES if strategy != "hybrid"]
+    ablated = [model for model in models if model == "shipped"]
+    parts: tuple[tuple[Part, ...], ...] = (("sparc",), ("lex",))
     for name in questions:
-        for model in models:
-            yield OpenRun(name, model)
-    for name in questions:
-        if "shipped" in models:
-            yield OpenRun(name, "shipped", without=("sparc",))
-            yield OpenRun(name, "shipped", without=("lex",))
-        for model in models:
-            if model != "trigram":
-                yield from (OpenRun(name, model, strategy) for strategy in STRATEGIES if strategy != "hybrid")
-        if "shipped" in models:
-            for strategy in STRATEGIES:
-                if strategy != "hybrid":
-                    yield from (OpenRun(name, "shipped", strategy, (part,)) for part in ("sparc", "lex"))
+        yield from (OpenRun(name, model, without=part) for model in ablated for part in parts)
+        yield from (OpenRun(name, model, strategy) for model in models if model != "trigram" for strategy in single)
+        yield from (OpenRun(name, model, strategy, part) for model in ablated for strategy in single for part in parts)
 
 
 class KeptMeasurements:
@@ -65,13 +57,13 @@ class KeptMeasurements:
     def get(self, name: str, key: Mapping[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The kept measurement, or a new one, which is kept."""
         path = self.folder / f"{name.replace('/', '_')}.json"
-        wanted = json.loads(json.dumps(key))
+        plain_key = json.loads(json.dumps(key))
         try:
-            found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-            if found["key"] == wanted:
-                return found
+            kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
+            if kept["key"] == plain_key:
+                return kept
         except (OSError, ValueError, KeyError, TypeError):
             pass  # there is none, or it is of no use: measure
-        made = json.loads(json.dumps({**measure(), "name": name, "key": wanted}))
+        made = json.loads(json.dumps({**measure(), "name": name, "key": plain_key}))
         write_report(path, made)
         return dict(made)

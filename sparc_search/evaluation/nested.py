@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, pairwise
 
 from ..errors import UsageError
 from .questions import OpenQuestion
@@ -32,23 +32,20 @@ def nested(
             f"{len(gold)} paragraphs hold the answers, more than the smallest corpus of {sizes[0]}",
             "ask fewer questions, or begin with a larger size",
         )
-    seen: set[str] = set()
-    stream = _once([*gold], others, seen)
-    before = 0
-    for size in sizes:
+    stream = _once(chain(gold, others))
+    for before, size in pairwise((0, *sizes)):
         part = list(islice(stream, size - before))
         if not part:
             return
         yield part
-        before = size
 
 
-def _once(gold: list[TitledText], others: Iterable[TitledText], seen: set[str]) -> Iterator[TitledText]:
-    for source in (gold, others):
-        for text in source:
-            if text.text not in seen:
-                seen.add(text.text)
-                yield text
+def _once(paragraphs: Iterable[TitledText]) -> Iterator[TitledText]:
+    seen: set[str] = set()
+    for paragraph in paragraphs:
+        if paragraph.text not in seen:
+            seen.add(paragraph.text)
+            yield paragraph
 
 
 def gold_of(questions: Iterable[OpenQuestion], paragraphs: Iterable[TitledText]) -> list[TitledText]:

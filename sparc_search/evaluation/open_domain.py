@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
@@ -76,35 +76,28 @@ def distinct_passages(answers: Iterable[Answer]) -> list[Answer]:
 
 def judge(question: OpenQuestion, reply: Reply) -> OpenRow:
     """How a reply does on a question."""
-    row = OpenRow(
+    best = reply.best
+    return OpenRow(
         id=question.id,
         question=question.text,
         gold=question.gold,
-        found="",
-        passage_id="",
-        source="",
-        score=0.0,
-        confidence=None,
-        exact_match=0.0,
-        f1=0.0,
+        found=best.text if best else "",
+        passage_id=best.passage.id if best else "",
+        source=best.passage.source if best else "",
+        score=best.score if best else 0.0,
+        confidence=reply.confidence,
+        exact_match=question.exact_match(best.text) if best else 0.0,
+        f1=question.f1(best.text) if best else 0.0,
         rank=_first(bool(question.exact_match(answer.text)) for answer in reply.answers),
-        passage_rank=_first(holds(question, answer.passage.text) for answer in distinct_passages(reply.answers)),
+        passage_rank=passage_rank(question, reply),
         seconds=sum(reply.seconds.values()),
         group=group_of(question),
     )
-    best = reply.best
-    if best is None:
-        return row
-    return replace(
-        row,
-        found=best.text,
-        passage_id=best.passage.id,
-        source=best.passage.source,
-        score=best.score,
-        confidence=best.confidence,
-        exact_match=question.exact_match(best.text),
-        f1=question.f1(best.text),
-    )
+
+
+def passage_rank(question: OpenQuestion, reply: Reply) -> int:
+    """The first passage of a reply that holds a right answer; 0 if none does."""
+    return _first(holds(question, answer.passage.text) for answer in distinct_passages(reply.answers))
 
 
 def group_of(question: OpenQuestion) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +17,7 @@ from ..settings import Settings
 from ..squad import SquadParagraph
 from .baseline import baseline
 from .bm25 import Bm25
-from .closed import ClosedRow, collected, evaluate_closed, read_answerable, summarise
-from .closed_reading import read_closed
+from .closed import ClosedRow, collected, evaluate_closed, read_answerable, read_closed, summarise
 from .corpus import bring_up_to_date, passages_of
 from .measurements import KeptMeasurements, OpenRun, open_runs
 from .measuring import run_over, share_answerable
@@ -105,14 +103,12 @@ class PaperRuns:
             bring_up_to_date(self.settings, self.encoder(model), found[model], corpus, self.watcher)
         return found
 
-    @contextmanager
-    def index(self, model: str, without: tuple[str, ...] = (), strategy: str = "hybrid") -> Iterator[Index]:
+    def index(self, model: str, without: tuple[str, ...] = (), strategy: str = "hybrid") -> Index:
         """The index of a model, some parts of its questions switched off."""
         encoder = self.encoder(model)
         variant = SwitchedOff(encoder, without) if without else encoder
         settings = replace(self.settings, index=self.indexes[model], model=self.models[model], strategy=strategy)
-        with Index.open(settings=settings, encoder=variant) as index:
-            yield index
+        return Index.open(settings=settings, encoder=variant)
 
     @cached_property
     def bm25(self) -> Bm25:

@@ -18,8 +18,6 @@ class OpenSystem:
     squad_em: float
     squad_f1: float | None
     seconds: float | None
-    end_to_end: bool = False
-    """Whether it does without a search engine."""
 
 
 TABLE_1 = (
@@ -29,9 +27,9 @@ TABLE_1 = (
     OpenSystem("Multi-Step-Reasoner", None, 31.9, 39.2, None),
     OpenSystem("BERTserini", None, 38.6, 46.1, 115),
     OpenSystem("Multi-passage BERT", None, 53.0, 60.9, 84),
-    OpenSystem("ORQA", 30.1, 20.2, None, 8.0, end_to_end=True),
-    OpenSystem("DenSPI", 31.6, 36.2, 44.4, 0.71, end_to_end=True),
-    OpenSystem("DenSPI + SPARC", 35.7, 40.7, 49.0, 0.78, end_to_end=True),
+    OpenSystem("ORQA", 30.1, 20.2, None, 8.0),
+    OpenSystem("DenSPI", 31.6, 36.2, 44.4, 0.71),
+    OpenSystem("DenSPI + SPARC", 35.7, 40.7, 49.0, 0.78),
 )
 
 

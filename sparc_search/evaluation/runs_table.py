@@ -2,30 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from .markdown import table
-
-Report = Mapping[str, Any]
-
-HEADERS = (
-    "run",
-    "data",
-    "questions",
-    "passages",
-    "EM",
-    "F1",
-    "right among 5",
-    "passage among 5",
-    "passage among 20",
-    "MRR",
-    "s/Q",
-    "p50 ms",
-    "p95 ms",
-    "model",
-    "date",
-)
+from .measurements import Report
 
 
 def name_of(report: Report) -> str:
@@ -37,33 +17,6 @@ def name_of(report: Report) -> str:
     return ", ".join(word for word in words if word)
 
 
-def runs_table(reports: Sequence[Report]) -> str:
-    """One row for each open run."""
-    return table(HEADERS, [run_row(report) for report in reports])
-
-
-def run_row(report: Report) -> list[str]:
-    """One row."""
-    intervals = report.get("intervals") or {}
-    return [
-        name_of(report),
-        f"{report['data']} ({report.get('data_sha256', '?')})",
-        f"{report['questions']:,}",
-        f"{report['passages']:,}",
-        with_interval(report["exact_match"], intervals.get("exact_match")),
-        with_interval(report["f1"], intervals.get("f1")),
-        share(report.get("answer_recall"), "@5"),
-        share(report.get("passage_recall"), "@5"),
-        share(report.get("passage_recall"), "@20"),
-        number(report.get("mean_reciprocal_rank"), 3),
-        number(report.get("seconds_per_question"), 3),
-        number(report.get("seconds_p50"), 1, 1000),
-        number(report.get("seconds_p95"), 1, 1000),
-        str(report.get("model", "-")),
-        str(report.get("date", "-")),
-    ]
-
-
 def with_interval(value: float | None, interval: Sequence[float] | None = None) -> str:
     """`61.3 (59.0-63.6)`; a dash for what does not apply."""
     if value is None:
@@ -71,11 +24,40 @@ def with_interval(value: float | None, interval: Sequence[float] | None = None) 
     return f"{value:.1f} ({interval[0]:.1f}-{interval[1]:.1f})" if interval else f"{value:.1f}"
 
 
+def number(value: float | None, digits: int, factor: float = 1.0) -> str:
+    """A number, or a dash."""
+    return "-" if value is None else f"{value * factor:.{digits}f}"
+
+
+def figure(report: Report, measure: str) -> str:
+    """A measure with its interval."""
+    return with_interval(report[measure], (report.get("intervals") or {}).get(measure))
+
+
 def share(recall: Mapping[str, float] | None, cut: str) -> str:
     """One cut of a recall."""
     return number((recall or {}).get(cut), 1)
 
 
-def number(value: float | None, digits: int, factor: float = 1.0) -> str:
-    """A number, or a dash."""
-    return "-" if value is None else f"{value * factor:.{digits}f}"
+COLUMNS: Mapping[str, Callable[[Report], str]] = {
+    "run": name_of,
+    "data": lambda run: f"{run['data']} ({run.get('data_sha256', '?')})",
+    "questions": lambda run: f"{run['questions']:,}",
+    "passages": lambda run: f"{run['passages']:,}",
+    "EM": lambda run: figure(run, "exact_match"),
+    "F1": lambda run: figure(run, "f1"),
+    "right among 5": lambda run: share(run.get("answer_recall"), "@5"),
+    "passage among 5": lambda run: share(run.get("passage_recall"), "@5"),
+    "passage among 20": lambda run: share(run.get("passage_recall"), "@20"),
+    "MRR": lambda run: number(run.get("mean_reciprocal_rank"), 3),
+    "s/Q": lambda run: number(run.get("seconds_per_question"), 3),
+    "p50 ms": lambda run: number(run.get("seconds_p50"), 1, 1000),
+    "p95 ms": lambda run: number(run.get("seconds_p95"), 1, 1000),
+    "model": lambda run: str(run.get("model", "-")),
+    "date": lambda run: str(run.get("date", "-")),
+}
+
+
+def runs_table(reports: Sequence[Report]) -> str:
+    """One row for each open run."""
+    return table(list(COLUMNS), [[column(report) for column in COLUMNS.values()] for report in reports])

@@ -16,23 +16,15 @@ def without_sparc(question: EncodedQuestion) -> EncodedQuestion:
     return replace(question, start_ngrams=(), end_ngrams=())
 
 
-def without_lex(question: EncodedQuestion) -> EncodedQuestion:
-    """No lexical terms."""
-    return replace(question, lex_terms=())
-
-
-def without_dense(question: EncodedQuestion) -> EncodedQuestion:
-    """No start, end and passage vectors."""
-    nothing = {
-        name: np.zeros_like(getattr(question, name)) for name in ("start_vector", "end_vector", "passage_vector")
-    }
-    return replace(question, **nothing)
+def without_vectors(question: EncodedQuestion, *names: str) -> EncodedQuestion:
+    """These vectors switched off."""
+    return replace(question, **{name: np.zeros_like(getattr(question, name)) for name in names})
 
 
 PARTS: dict[str, Callable[[EncodedQuestion], EncodedQuestion]] = {
     "sparc": without_sparc,
-    "lex": without_lex,
-    "dense": without_dense,
+    "lex": lambda question: replace(question, lex_terms=()),
+    "dense": lambda question: without_vectors(question, "start_vector", "end_vector", "passage_vector"),
 }
 
 

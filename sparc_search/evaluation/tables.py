@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from . import runs_table
 from .markdown import table
 from .measurements import OpenRun, Report
 from .published import TABLE_1, TABLE_2, TABLE_3, TABLE_5
-from .runs_table import with_interval
+from .runs_table import number, with_interval
 
 Measured = Mapping[str, Report]
 
@@ -27,6 +28,13 @@ _KINDS = {
     "dense-only": "trained without SPARC",
     "trigram": "trained with trigrams",
 }
+_SYSTEMS = {
+    "dense-only": f"DenSPI kind: {_KINDS['dense-only']}",
+    "pair": f"DenSPI + SPARC kind: {_KINDS['pair']}",
+    "shipped": f"DenSPI + SPARC kind: {_KINDS['shipped']}",
+}
+"""Models that stand in the tables as systems."""
+_MEASURES = ("exact_match", "f1")
 
 
 def run_of(m: Measured, questions: str, model: str, strategy: str = "hybrid", *without: str) -> Report | None:
@@ -34,118 +42,71 @@ def run_of(m: Measured, questions: str, model: str, strategy: str = "hybrid", *w
     return m.get(OpenRun(questions, model, strategy, without).name)
 
 
-def em(report: Report | None) -> str:
-    """Exact match with its interval."""
-    return figure(report, "exact_match")
-
-
-def figure(report: Report | None, measure: str) -> str:
+def figure(report: Report | None, measure: str = "exact_match") -> str:
     """A measure with its interval, or that it was not measured."""
     if report is None or report.get(measure) is None:
         return MISSING
-    return with_interval(report[measure], (report.get("intervals") or {}).get(measure))
+    return runs_table.figure(report, measure)
 
 
-def seconds(report: Report | None) -> str:
-    """Seconds per question."""
-    return MISSING if report is None else f"{report['seconds_per_question']:.3f}"
-
-
-def published(value: float | None) -> str:
-    """A number of the paper, or its dash."""
-    return "-" if value is None else f"{value:.1f}"
+def whose(name: str) -> str:
+    """Whose number it is: the paper's own, or one that it cites."""
+    return PAPER if name.startswith("DenSPI") else NOT_OURS
 
 
 def table_1(m: Measured) -> str:
     """Open-domain results."""
-    theirs = [
-        (
-            row.name,
-            PAPER if row.name.startswith("DenSPI") else NOT_OURS,
-            published(row.trec_em),
-            published(row.squad_em),
-            published(row.squad_f1),
-            "-" if row.seconds is None else f"{row.seconds:g}",
-            "-",
-        )
-        for row in TABLE_1
-    ]
+    rows: list[tuple[str, ...]] = []
+    for row in TABLE_1:
+        figures = (number(value, 1) for value in (row.trec_em, row.squad_em, row.squad_f1))
+        rows.append((row.name, whose(row.name), *figures, "-" if row.seconds is None else f"{row.seconds:g}", "-"))
     reader = m.get("squad/reader")
     slow = reader["seconds_per_question"] if reader else None
-    ours = [
-        open_row("BM25 + reader (retrieve and read)", reader, m.get("trec/reader"), slow),
-        *(
-            open_row(label, run_of(m, "squad", model), run_of(m, "trec", model), slow)
-            for label, model in (
-                (f"DenSPI kind: {_KINDS['dense-only']}", "dense-only"),
-                (f"DenSPI + SPARC kind: {_KINDS['pair']}", "pair"),
-                (f"DenSPI + SPARC kind: {_KINDS['shipped']}", "shipped"),
-            )
-        ),
-    ]
-    headers = (
-        "model",
-        "whose number",
-        "C.TREC EM",
-        "SQuAD-Open EM",
-        "SQuAD-Open F1",
-        "s/Q",
-        "times faster than reading",
-    )
-    return table(headers, [*theirs, *ours])
+    rows.append(open_row("BM25 + reader (retrieve and read)", reader, m.get("trec/reader"), slow))
+    for model, label in _SYSTEMS.items():
+        rows.append(open_row(label, run_of(m, "squad", model), run_of(m, "trec", model), slow))
+    measures = ("C.TREC EM", "SQuAD-Open EM", "SQuAD-Open F1", "s/Q", "times faster than reading")
+    return table(("model", "whose number", *measures), rows)
 
 
 def open_row(label: str, squad: Report | None, trec: Report | None, slow: float | None) -> tuple[str, ...]:
     """Our row of table 1."""
+    seconds = f"{squad['seconds_per_question']:.3f}" if squad else MISSING
     ratio = f"{slow / squad['seconds_per_question']:.1f}" if slow and squad else MISSING
-    return label, OURS, em(trec), em(squad), figure(squad, "f1"), seconds(squad), ratio
+    return label, OURS, figure(trec), figure(squad), figure(squad, "f1"), seconds, ratio
 
 
 def table_2(m: Measured) -> str:
     """Ablations."""
-    ours: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
-        "Ours": [("the shipped model", "shipped", ()), (_KINDS["pair"], "pair", ())],
-        "- SPARC": [
-            ("switched off in the shipped model", "shipped", ("sparc",)),
-            (_KINDS["dense-only"], "dense-only", ()),
-        ],
-        "- Doc./Para. tf-idf": [("lexical part switched off in the shipped model", "shipped", ("lex",))],
-        "+ Trigram SPARC": [(_KINDS["trigram"], "trigram", ())],
+    ours: dict[str, dict[str, Report | None]] = {
+        "Ours": {_KINDS[model]: run_of(m, "squad", model) for model in ("shipped", "pair")},
+        "- SPARC": {
+            "switched off in the shipped model": run_of(m, "squad", "shipped", "hybrid", "sparc"),
+            _KINDS["dense-only"]: run_of(m, "squad", "dense-only"),
+        },
+        "- Doc./Para. tf-idf": {
+            "lexical part switched off in the shipped model": run_of(m, "squad", "shipped", "hybrid", "lex")
+        },
+        "+ Trigram SPARC": {_KINDS["trigram"]: run_of(m, "squad", "trigram")},
     }
     rows = [
-        (
-            row.name,
-            detail,
-            em(run_of(m, "squad", model, "hybrid", *without)),
-            published(row.hundredth),
-            published(row.tenth),
-        )
+        (row.name, detail, figure(report), number(row.hundredth, 1), number(row.tenth, 1))
         for row in TABLE_2
-        for detail, model, without in ours[row.name]
+        for detail, report in ours[row.name].items()
     ]
     return table(("model", "here", "EM here", "EM 1/100, paper", "EM 1/10, paper"), rows)
 
 
 def table_3(m: Measured) -> str:
     """Closed results."""
-    theirs = [
-        (
-            kind(row.query_agnostic),
-            row.name,
-            PAPER if row.name.startswith("DenSPI") else NOT_OURS,
-            published(row.em),
-            published(row.f1),
-        )
-        for row in TABLE_3
+    rows = [
+        (kind(row.query_agnostic), row.name, whose(row.name), number(row.em, 1), number(row.f1, 1)) for row in TABLE_3
     ]
-    ours = [
-        closed_row(False, "reader", m.get("closed/reader"), "all parts"),
-        closed_row(True, f"DenSPI kind: {_KINDS['dense-only']}", m.get("closed/dense-only"), "all parts"),
-        closed_row(True, f"DenSPI + SPARC kind: {_KINDS['pair']}", m.get("closed/pair"), "all parts"),
-        closed_row(True, f"DenSPI + SPARC kind: {_KINDS['shipped']}", m.get("closed/shipped"), "all parts"),
-        closed_row(True, "the shipped model, SPARC switched off", m.get("closed/shipped"), "without sparc"),
-    ]
-    return table(("kind", "model", "whose number", "EM", "F1"), [*theirs, *ours])
+    rows.append(closed_row(kind(False), "reader", m.get("closed/reader")))
+    rows += [closed_row(kind(True), label, m.get(f"closed/{model}")) for model, label in _SYSTEMS.items()]
+    off = "the shipped model, SPARC switched off"
+    rows.append(closed_row(kind(True), off, m.get("closed/shipped"), "without sparc"))
+    return table(("kind", "model", "whose number", "EM", "F1"), rows)
 
 
 def kind(query_agnostic: bool) -> str:
@@ -153,40 +114,32 @@ def kind(query_agnostic: bool) -> str:
     return "query-agnostic" if query_agnostic else "reads question and passage together"
 
 
-def closed_row(query_agnostic: bool, label: str, report: Report | None, variant: str) -> tuple[str, ...]:
+def closed_row(
+    block: str, label: str, report: Report | None, variant: str = "all parts"
+) -> tuple[str, str, str, str, str]:
     """Our row of table 3."""
     if report is None:
-        return kind(query_agnostic), label, OURS, MISSING, MISSING
+        return block, label, OURS, MISSING, MISSING
     scores, intervals = report["scores"][variant], report["intervals"][variant]
-    figures = (with_interval(scores[measure], intervals[measure]) for measure in ("exact_match", "f1"))
-    return kind(query_agnostic), label, OURS, *figures
+    em, f1 = (with_interval(scores[measure], intervals[measure]) for measure in _MEASURES)
+    return block, label, OURS, em, f1
 
 
 def table_5(m: Measured) -> str:
     """Search strategies, without and with SPARC and the lexical part."""
+    columns: dict[str, tuple[str, ...]] = {
+        "trained without SPARC": ("dense-only",),
+        "the same recipe with SPARC": ("pair",),
+        "shipped, SPARC switched off": ("shipped", "sparc"),
+        "shipped, lexical part switched off": ("shipped", "lex"),
+        "shipped": ("shipped",),
+    }
     rows = []
     for row in TABLE_5:
         for questions, label, paper in (("squad", "SQuAD-Open", row.squad), ("trec", "C.TREC", row.trec)):
-            reports = (
-                run_of(m, questions, "dense-only", row.strategy),
-                run_of(m, questions, "pair", row.strategy),
-                run_of(m, questions, "shipped", row.strategy, "sparc"),
-                run_of(m, questions, "shipped", row.strategy, "lex"),
-                run_of(m, questions, "shipped", row.strategy),
-            )
-            rows.append((row.name, label, *map(em, reports), *map(published, paper)))
-    headers = (
-        "strategy",
-        "questions",
-        "trained without SPARC",
-        "the same recipe with SPARC",
-        "shipped, SPARC switched off",
-        "shipped, lexical part switched off",
-        "shipped",
-        "DenSPI, paper",
-        "+ SPARC, paper",
-    )
-    return table(headers, rows)
+            runs = (run_of(m, questions, model, row.strategy, *without) for model, *without in columns.values())
+            rows.append((row.name, label, *map(figure, runs), *(number(value, 1) for value in paper)))
+    return table(("strategy", "questions", *columns, "DenSPI, paper", "+ SPARC, paper"), rows)
 
 
 TITLES: dict[str, tuple[str, Any]] = {

@@ -24,7 +24,7 @@ from ..records import Answer, Reply
 from .answers import normalise
 from .holding import holds, words_of
 from .markdown import table
-from .open_domain import distinct_passages
+from .open_domain import passage_rank
 from .questions import OpenQuestion
 
 Cause = Literal["no answer", "possibly right", "boundary", "wrong span", "wrong passage"]
@@ -60,7 +60,6 @@ def wrong_answer(question: OpenQuestion, reply: Reply) -> WrongAnswer | None:
     best = reply.best
     if best is not None and question.exact_match(best.text):
         return None
-    held = (holds(question, answer.passage.text) for answer in distinct_passages(reply.answers))
     return WrongAnswer(
         question.id,
         question.text,
@@ -69,7 +68,7 @@ def wrong_answer(question: OpenQuestion, reply: Reply) -> WrongAnswer | None:
         best.passage.text if best else "",
         best.passage.title if best else "",
         cause_of(question, best),
-        next((rank for rank, right in enumerate(held, 1) if right), 0),
+        passage_rank(question, reply),
     )
 
 
@@ -117,28 +116,28 @@ def may_answer(question: OpenQuestion, passage: str) -> bool:
 def sheet(wrong: Sequence[WrongAnswer], size: int, seed: int = 0) -> list[WrongAnswer]:
     """So many of them by chance, sorted by cause."""
     chosen = random.Random(seed).sample(list(wrong), min(size, len(wrong)))
-    return sorted(chosen, key=lambda one: (CAUSES.index(one.cause), one.id))
+    return sorted(chosen, key=lambda row: (CAUSES.index(row.cause), row.id))
 
 
 def counts(wrong: Iterable[WrongAnswer]) -> dict[str, int]:
     """How many of each cause."""
-    found = Counter(one.cause for one in wrong)
-    return {cause: found[cause] for cause in CAUSES if found[cause]}
+    by_cause = Counter(row.cause for row in wrong)
+    return {cause: by_cause[cause] for cause in CAUSES if by_cause[cause]}
 
 
 HEADERS = ("cause (guess)", "cause (read)", "question", "gold", "answer", "passage", "title", "holding rank", "id")
 
 
-def _cells(one: WrongAnswer) -> tuple[object, ...]:
-    gold = " / ".join(one.gold)
-    rank = one.holding_rank or "-"
-    return one.cause, "", one.question, gold, one.found, one.passage, one.title, rank, one.id
+def _cells(row: WrongAnswer) -> tuple[object, ...]:
+    gold = " / ".join(row.gold)
+    rank = row.holding_rank or "-"
+    return row.cause, "", row.question, gold, row.found, row.passage, row.title, rank, row.id
 
 
 def as_markdown(chosen: Sequence[WrongAnswer]) -> str:
     """The sheet as a page; the second column is for whoever reads it."""
     summary = table(("cause (guess)", "answers"), list(counts(chosen).items()))
-    return f"{summary}\n\n{table(HEADERS, [_cells(one) for one in chosen])}\n"
+    return f"{summary}\n\n{table(HEADERS, list(map(_cells, chosen)))}\n"
 
 
 def as_tsv(chosen: Sequence[WrongAnswer]) -> str:

@@ -6,7 +6,6 @@ import csv
 import dataclasses
 import io
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -17,28 +16,31 @@ def to_csv(rows: Iterable[object]) -> str:
     Text that a spreadsheet would take for a formula gets an apostrophe in front.
     """
     stream = io.StringIO()
-    writer = None
-    for row in rows:
-        cells = _cells(row)
-        if writer is None:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(cells)
-        writer.writerow([_cell(value) for value in cells.values()])
+    writer = csv.writer(stream, lineterminator="\n")
+    for number, row in enumerate(map(_cells, rows)):
+        if not number:
+            writer.writerow(row)
+        writer.writerow(map(_cell, row.values()))
     return stream.getvalue()
 
 
-def _cells(row: object) -> dict[str, Any]:
+def harmless(text: str) -> str:
+    """A text that a spreadsheet does not take for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _cells(row: object) -> Mapping[str, object]:
     if dataclasses.is_dataclass(row):
         return {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
     assert isinstance(row, Mapping)
-    return dict(row)
+    return row
 
 
 def _cell(value: object) -> object:
     if isinstance(value, tuple | list):
         value = " ".join(map(str, value))
     if isinstance(value, Mapping):
-        value = "; ".join(f"{key}={own}" for key, own in value.items())
+        value = "; ".join(f"{key}={inner}" for key, inner in value.items())
     if isinstance(value, str):
-        return "'" + value if value.startswith(_FORMULA) else value
+        return harmless(value)
     return "" if value is None else value

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import MissingExtra, ModelDamaged
 from .config import SparcConfig
 from .encoding import NetworkEncoder, Outputs
-from .files import ONNX, QUESTIONS, WEIGHTS, ModelFolder, open_model, read_card, write_card
+from .files import ONNX, QUESTIONS, RANGES, WEIGHTS, ModelFolder, open_model, read_card, write_card
 from .tokenizer import WordPieces
 
 if TYPE_CHECKING:
@@ -41,14 +43,19 @@ class SparcModel:
         load_strictly(network, weights, model.path / WEIGHTS)
         return cls(network.eval(), model.pieces)
 
-    def save_pretrained(self, folder: str | Path, card: dict[str, Any] | None = None) -> None:
-        """Write config, tokenizer, fp16 weights and a card with their hashes; older ONNX files are removed."""
+    def save_pretrained(
+        self,
+        folder: str | Path,
+        card: dict[str, Any] | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        """Write config, tokenizer, fp16 weights, learned ranges and a card with their hashes; remove ONNX files."""
         import torch
         from safetensors.torch import save
 
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        for older in (ONNX, QUESTIONS):
+        for older in (ONNX, QUESTIONS, RANGES):
             (path / older).unlink(missing_ok=True)
         half = {
             name: value.detach().to("cpu", torch.float16).contiguous()
@@ -57,6 +64,8 @@ class SparcModel:
         (path / WEIGHTS).write_bytes(save(half))  # `save_file` would hide it from other users
         self.config.save(path)
         self.pieces.save(path)
+        if ranges:
+            (path / RANGES).write_text(json.dumps(ranges, indent=1, sort_keys=True) + "\n", "utf-8")
         write_card(path, card or {})
 
 
@@ -156,7 +165,7 @@ def open_encoder(model: str = "default", *, threads: int = 0, device: str | None
 def copy_with(folder: ModelFolder, target: Path, config: SparcConfig) -> None:
     """The same model in another folder with another config (thresholds, pruning); hashes are written anew."""
     target.mkdir(parents=True, exist_ok=True)
-    for name in (WEIGHTS, "tokenizer.json", ONNX, QUESTIONS):
+    for name in (WEIGHTS, "tokenizer.json", ONNX, QUESTIONS, RANGES):
         if (folder.path / name).is_file() and folder.path != target:
             shutil.copyfile(folder.path / name, target / name)
     config.save(target)

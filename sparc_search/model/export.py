@@ -7,16 +7,17 @@ searched for years, and questions in int8, since somebody waits for them.
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import MissingExtra, UsageError
+from ..errors import MissingExtra, ModelDamaged, UsageError
 from .encoder_torch import SparcModel, require_torch
 from .encoding import PASSAGE_OUTPUTS, QUESTION_OUTPUTS, sparse_names
-from .files import ONNX, PRECISION, QUESTIONS, read_card, write_card
+from .files import ONNX, PRECISION, QUESTIONS, RANGES, ModelFolder, read_card, write_card
 from .onnx_graph import build_graph
-from .onnx_precision import LARGE, PRECISIONS, computed_in_int8, keep_only
+from .onnx_precision import LARGE, PRECISIONS, STATIC, computed_in_int8, computed_in_static_int8, keep_only
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -34,12 +35,15 @@ def question_names(model: SparcModel) -> list[str]:
 
 def export(folder: Path, precision: str = "mixed") -> Path:
     """Write `model.onnx`, and `questions.onnx` if it is to be, into a model folder and their hashes into the card."""
-    if precision not in PRECISIONS:
-        raise UsageError(f"no precision {precision!r}", f"known are: {', '.join(PRECISIONS)}")
+    if precision not in (*PRECISIONS, STATIC):
+        raise UsageError(f"no precision {precision!r}", f"known are: {', '.join(PRECISIONS)}, {STATIC}")
     require_onnx()
     model = SparcModel.from_pretrained(folder)
     graph = graph_of(model)
-    PRECISIONS[precision](graph)
+    if precision == STATIC:
+        computed_in_static_int8(graph, read_ranges(folder))
+    else:
+        PRECISIONS[precision](graph)
     save(graph, folder / ONNX)
     (folder / QUESTIONS).unlink(missing_ok=True)
     if precision == "mixed":
@@ -47,6 +51,19 @@ def export(folder: Path, precision: str = "mixed") -> Path:
     card = {key: value for key, value in read_card(folder).items() if key != "sha256"}
     write_card(folder, {**card, PRECISION: precision})
     return folder / ONNX
+
+
+def read_ranges(folder: Path) -> dict[str, tuple[float, float]]:
+    """The input ranges that training for int8 has learned."""
+    if RANGES not in read_card(folder)["sha256"]:
+        raise UsageError(
+            f"the model in {folder} was not trained for {STATIC}", "`sparc-search train --quantise` does that"
+        )
+    path = ModelFolder(folder).file(RANGES)
+    try:
+        return {place: (float(low), float(high)) for place, (low, high) in json.loads(path.read_text("utf-8")).items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ModelDamaged(f"{path} holds no ranges: {error}", "get the model again") from error
 
 
 def require_onnx() -> None:

@@ -19,11 +19,13 @@ from .tokenizer import WordPieces
 CARD = "card.json"
 WEIGHTS = "model.safetensors"
 ONNX = "model.onnx"
+RANGES = "ranges.json"
+"""What training for int8 learned: lowest and highest input of each product."""
 QUESTIONS = "questions.onnx"
 """Questions alone, quicker; a model need not have it."""
 PRECISION = "precision"
 """Key of the card: how the ONNX file computes."""
-PARTS = ("config.json", "tokenizer.json", WEIGHTS, ONNX, QUESTIONS)
+PARTS = ("config.json", "tokenizer.json", WEIGHTS, ONNX, QUESTIONS, RANGES)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 Measured in docs/benchmarks.md. Stored in fewer bits, weights are made fp32 again when the file is loaded. In int8 the
 products themselves are taken of small numbers. The scale of what goes into such a product is taken over all that is
-given, so an encoder gives one text at a time, and no result ever depends on its neighbours.
+given, so an encoder gives one text at a time, and no result ever depends on its neighbours. A model that was trained
+for int8 has learned these scales (`static8`): its texts can share a batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from .onnx_graph import MICROSOFT
 if TYPE_CHECKING:
     from onnx import ModelProto, TensorProto
 
+WEIGHT_LEVELS = 63
+"""Of weights with learned activation scales: 7 bits, so that two products never overflow the 16 of AVX2."""
 LARGE = 16_384
 """Numbers of a matrix that is worth storing in fewer bits."""
 
@@ -108,6 +111,51 @@ def in_int8(node: Any, stored: Collection[str]) -> Iterator[Any]:
     yield attended
 
 
+def computed_in_static_int8(graph: ModelProto, ranges: Mapping[str, Sequence[float]]) -> None:
+    """Products in int8 with learned input ranges (lowest and highest by place) and weights of 7 bits."""
+    weights = {item.name: item for item in graph.graph.initializer}
+    nodes: list[Any] = []
+    for node in list(graph.graph.node):
+        name = node.input[1] if len(node.input) > 1 else ""
+        place = name.removesuffix(".weight")
+        if node.op_type in ("MatMul", "Attention") and place in ranges:
+            nodes += in_static_int8(graph, node, weights[name], *ranges[place])
+        else:
+            nodes.append(node)
+    replace_nodes(graph, nodes)
+    weights_as_int8(graph)
+    keep_only(graph, [output.name for output in graph.graph.output])
+
+
+def in_static_int8(graph: ModelProto, node: Any, weight: TensorProto, low: float, high: float) -> Iterator[Any]:
+    """One product with a constant scale and zero for its input."""
+    from onnx import helper, numpy_helper
+
+    values, name, [result] = numpy_helper.to_array(weight), weight.name, node.output
+    scales = np.maximum(np.abs(values).max(axis=0), 1e-12).astype(np.float32) / WEIGHT_LEVELS
+    scale = np.float32((high - low) / 255)
+    parts = {
+        f"{name}.int8": np.rint(values / scales).astype(np.int8),
+        f"{name}.scale": scales.astype(np.float32),
+        f"{name}.given_scale": np.asarray(scale),
+        f"{name}.given_zero": np.asarray(np.rint(-low / scale), np.uint8),
+    }
+    replace_weight(graph, weight, [numpy_helper.from_array(part, key) for key, part in parts.items()])
+    small, own_scale, given_scale, given_zero = parts
+    given = f"{result}.given"
+    yield helper.make_node("QuantizeLinear", [node.input[0], given_scale, given_zero], [given])
+    if node.op_type == "MatMul":
+        inputs = [given, small, given_scale, own_scale, given_zero]
+        yield helper.make_node("MatMulIntegerToFloat", inputs, [result], domain=MICROSOFT)
+        return
+    bias, mask = node.input[2:4]
+    inputs = [given, small, bias, given_scale, own_scale, mask, given_zero]
+    attended = helper.make_node("QAttention", inputs, [result], domain=MICROSOFT)
+    attended.attribute.extend(node.attribute)
+    yield attended
+
+
+STATIC = "static8"
 PRECISIONS: dict[str, Callable[[ModelProto], None]] = {
     "fp32": as_is,
     "weights16": weights_as_fp16,
@@ -134,7 +182,8 @@ def keep_only(graph: ModelProto, outputs: Collection[str]) -> None:
 
 def large_weights(graph: ModelProto) -> list[TensorProto]:
     """Matrices worth storing in fewer bits."""
-    return [item for item in graph.graph.initializer if len(item.dims) == 2 and item.dims[0] * item.dims[1] > LARGE]
+    matrices = (item for item in graph.graph.initializer if len(item.dims) == 2 and item.data_type == item.FLOAT)
+    return [item for item in matrices if item.dims[0] * item.dims[1] > LARGE]
 
 
 def replace_weight(graph: ModelProto, weight: TensorProto, stored: list[TensorProto]) -> None:

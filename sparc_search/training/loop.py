@@ -28,11 +28,17 @@ from .freezing import freeze
 from .heading_paths import HeadingPaths
 from .held_out import Measures, measure
 from .negatives import inverse_document_frequency, lexical_vectors, nearest_passages
-from .objective import Losses, LossWeights, step_loss
+from .objective import Losses, LossWeights, encode, step_loss
 from .packing import packed_states
+from .quantising import quantise, settle
 from .schedule import Schedule
 from .squad_data import TrainingPassage
 from .world import World
+
+_WATCHED = 8
+"""Batches from which the ranges of quantised activations begin."""
+_RANGE_RATE = 50.0
+"""Times the rate: a range is one large number, which a body's rate would hardly move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,7 @@ class TrainingSettings:
     paths: float = 0.0  # share of these that read it as a heading path
     dropout: float = 0.0
     freeze_layers: int = 0
+    quantise: bool = False  # compute as int8 will
     evaluate_every: int = 500
     checkpoint_every: int = 200
     patience: int = 0  # evaluations without a better one before stopping early; 0 = never
@@ -110,6 +117,9 @@ class Training:
         self.dropout = Dropout(settings.dropout, self.masks)
         if settings.mixed_precision and self.device.type == "cpu":
             network.body.set_attn_implementation("eager")  # the fused one is slow at going backwards in bf16
+        if settings.quantise:
+            quantise(network)
+            settle(network, self.watch)
         self.optimiser = make_optimiser(network, settings)
         self.average = WeightAverage(network, settings.average)
 
@@ -197,6 +207,13 @@ class Training:
         self.average.update(self.network, self.step)
         return losses, examples, tokens
 
+    def watch(self) -> None:
+        """Show the network a few batches, without learning from them."""
+        steps = self.plan()[:_WATCHED]
+        for step in steps:
+            batch = make_batch(self.passages, self.first_question, step, self.special).to(self.device)
+            encode(self.network, batch)
+
     def states(self, network: SparcNetwork, *groups: tuple[Tensor, Tensor]) -> list[Tensor]:
         """Token states: the body in bf16 where that was asked for, the rest in fp32; dropout before the heads."""
         with autocast("bf16" if self.settings.mixed_precision else "fp32", self.device.type):
@@ -269,7 +286,11 @@ class Training:
                 "resume with the same data files and held-out articles",
             )
         before, now = state["settings"], asdict(self.settings)
-        changed = [name for name in ("batch", "accumulate", "seed", "freeze_layers") if before[name] != now[name]]
+        changed = [
+            name
+            for name in ("batch", "accumulate", "seed", "freeze_layers", "quantise")
+            if before.get(name, now[name]) != now[name]
+        ]
         if changed:
             raise UsageError(
                 f"{changed[0]} was {before[changed[0]]} before, and is {now[changed[0]]} now",
@@ -288,17 +309,19 @@ class Training:
 def make_optimiser(network: SparcNetwork, settings: TrainingSettings) -> torch.optim.AdamW:
     """AdamW; new heads learn faster than the body that comes trained; no decay on biases and norms."""
     heads = {id(parameter) for parameter in network.head_parameters()}
-    groups: dict[tuple[bool, bool], list[Tensor]] = {}
+    ranges = {id(parameter) for name, parameter in network.named_parameters() if name.startswith("ranges.")}
+    groups: dict[tuple[float, bool], list[Tensor]] = {}
     for parameter in trainable(network).values():
-        groups.setdefault((id(parameter) in heads, parameter.dim() > 1), []).append(parameter)
+        times = _RANGE_RATE if id(parameter) in ranges else settings.head_rate if id(parameter) in heads else 1.0
+        groups.setdefault((times, parameter.dim() > 1), []).append(parameter)
     return torch.optim.AdamW(
         [
             {
                 "params": parameters,
-                "peak": settings.rate * (settings.head_rate if head else 1.0),
+                "peak": settings.rate * times,
                 "weight_decay": settings.weight_decay if matrix else 0.0,
             }
-            for (head, matrix), parameters in groups.items()
+            for (times, matrix), parameters in groups.items()
         ],
         lr=settings.rate,
         fused=True,

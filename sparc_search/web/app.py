@@ -27,7 +27,7 @@ from .presence import Presence
 from .problems import HttpProblem, problem_of
 from .rendering import STATIC
 from .replies import problem_response
-from .security import KnownHosts, NeedsToken, OneLength, OwnSite, SecurityHeaders, known_hosts, wants_page
+from .security import Guard, SecurityHeaders, known_hosts, one_length, only_hosts, only_with_token, own_site, wants_page
 from .state import AppState
 
 log = logging.getLogger("sparc_search.web")
@@ -82,13 +82,11 @@ def create_app(
     gate = Gate(limits)
     counters = Metrics(gate) if with_metrics else None
     brake = Brake(limits.login_tries)
-    layers = [Middleware(SecurityHeaders), Middleware(OneLength)]
-    layers += [
-        Middleware(KnownHosts, hosts=known_hosts(host, allowed_hosts)),
-        Middleware(OwnSite),
-        Middleware(Presence),
-    ]
-    layers += [Middleware(NeedsToken, token=token, brake=brake)] if token else []
+    own_host = only_hosts(known_hosts(host, allowed_hosts))
+    layers = [Middleware(SecurityHeaders)]
+    layers += [Middleware(Guard, refuse) for refuse in (one_length, own_host, own_site)]
+    layers += [Middleware(Presence)]
+    layers += [Middleware(Guard, only_with_token(token, brake))] if token else []
     layers += [Middleware(Counting, metrics=counters)] if counters else []
 
     @asynccontextmanager
@@ -123,7 +121,6 @@ async def _answer(request: Request, error: Exception) -> Response:
 async def _answer_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     status = HTTPStatus(error.status_code)
-    kind = status.name.lower()
     remedy = "see /openapi.json for what there is" if status == HTTPStatus.NOT_FOUND else ""
-    problem = HttpProblem(status, kind, status.phrase, remedy, headers=error.headers)
+    problem = HttpProblem(status, status.name.lower(), status.phrase, remedy, headers=error.headers or {})
     return problem_response(problem, page=wants_page(request))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sparc_search import inspection
+from sparc_search.inspection.csv_text import harmless
 
 from . import requests
 from .api import discover_view
@@ -24,8 +25,6 @@ PASSAGE_COLUMNS: Final = ("title", "text", "source", "page", "number", "id", "do
 DOCUMENT_COLUMNS: Final = ("title", "source", "passages", "id")
 META: Final = "metadata."
 """A column of this prefix is a key of the metadata."""
-
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def as_csv(request: Request) -> Response:
@@ -94,15 +93,10 @@ async def _all(
         rows = await _rows(state, wanted, offset) if len(rows) == PAGE else []
 
 
-def _line(cells: Any) -> str:
+def _line(cells: Iterable[str]) -> str:
     buffer = io.StringIO()
-    csv.writer(buffer).writerow([_harmless(text) for text in cells])
+    csv.writer(buffer).writerow(map(harmless, cells))
     return buffer.getvalue()
-
-
-def _harmless(text: str) -> str:
-    """A cell that a spreadsheet does not take for a formula."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _named(wanted: requests.Discover, form: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from anyio import CapacityLimiter, Semaphore, fail_after, to_thread
 from starlette.requests import ClientDisconnect, Request
 
 from .presence import gone, has_gone
-from .problems import HttpProblem
+from .problems import HttpProblem, come_again
 
 Result = TypeVar("Result")
 MOST_SECONDS: Final = 60
@@ -108,13 +108,7 @@ class Gate:
         ahead = self.inside + len(self._promised)
         seconds = min(MOST_SECONDS, math.ceil(ahead * self._seconds / self._limits.running) or 1)
         self._promised.append(now + seconds)
-        return HttpProblem(
-            503,
-            "busy",
-            "too many requests at once",
-            f"try again in {seconds} second{'s' * (seconds > 1)}",
-            headers={"Retry-After": str(seconds)},
-        )
+        return come_again(503, "busy", "too many requests at once", seconds)
 
     def _workers(self) -> tuple[Semaphore, CapacityLimiter]:
         if self._turns is None or self._threads is None:  # they belong to the event loop, so they are made inside one
@@ -129,9 +123,8 @@ async def read_body(request: Request, most: int) -> bytes:
         async for piece in request.stream():
             body += piece
             if len(body) > most:
-                raise HttpProblem(
-                    413, "too_large", f"the body has more than {most:,} bytes", "send fewer questions at once"
-                )
+                message = f"the body has more than {most:,} bytes"
+                raise HttpProblem(413, "too_large", message, "send fewer questions at once")
     except ClientDisconnect:
         raise gone() from None
     return bytes(body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sparc_search import errors
@@ -16,33 +17,25 @@ STATUS: Final[Mapping[type[errors.SparcSearchError], tuple[int, str]]] = {
 """What each kind of error is over HTTP; a kind that is not listed is the server's own fault."""
 
 
+@dataclass(eq=False)
 class HttpProblem(Exception):
-    """An answer that is an error: status, type, message and remedy."""
+    """An answer that is an error."""
 
-    def __init__(
-        self,
-        status: int,
-        type: str,
-        message: str,
-        remedy: str = "",
-        *,
-        parameter: str = "",
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.type = type
-        self.message = message
-        self.remedy = remedy
-        self.parameter = parameter
-        self.headers = dict(headers or {})
+    status: int
+    type: str
+    message: str
+    remedy: str = ""
+    parameter: str = field(default="", kw_only=True)
+    headers: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     def as_json(self) -> dict[str, Any]:
         """The body of the answer."""
-        told: dict[str, Any] = {"status": self.status, "type": self.type, "message": self.message}
-        told |= {"remedy": self.remedy} if self.remedy else {}
-        told |= {"parameter": self.parameter} if self.parameter else {}
-        return {"error": told}
+        optional = {"remedy": self.remedy, "parameter": self.parameter}
+        said = {name: text for name, text in optional.items() if text}
+        return {"error": {"status": self.status, "type": self.type, "message": self.message, **said}}
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def invalid(parameter: str, message: str, remedy: str = "") -> HttpProblem:
@@ -53,6 +46,12 @@ def invalid(parameter: str, message: str, remedy: str = "") -> HttpProblem:
 def conflicting(parameter: str, message: str, remedy: str) -> HttpProblem:
     """Parameters that are right one by one but exclude each other."""
     return HttpProblem(409, "conflict", message, remedy, parameter=parameter)
+
+
+def come_again(status: int, type: str, message: str, seconds: int) -> HttpProblem:
+    """Something that may be tried again later."""
+    remedy = f"try again in {seconds} second{'s' * (seconds > 1)}"
+    return HttpProblem(status, type, message, remedy, headers={"Retry-After": str(seconds)})
 
 
 def problem_of(error: Exception) -> HttpProblem:

@@ -10,7 +10,7 @@ import hmac
 import ipaddress
 import logging
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .brake import Brake
-from .problems import HttpProblem
+from .problems import HttpProblem, come_again
 from .replies import problem_response
 
 log = logging.getLogger("sparc_search.web")
@@ -66,100 +66,89 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
-class OneLength:
-    """Refuses a request that tells its length in two ways, or chunks of a version that has none, and hangs up.
+Refuse = Callable[[Request], Response | None]
+"""Looks at a request, and answers it if it must go no further."""
+
+
+class Guard:
+    """Lets a request through unless it is refused."""
+
+    def __init__(self, app: ASGIApp, refuse: Refuse) -> None:
+        self._app = app
+        self._refuse = refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        refusal = self._refuse(Request(scope)) if scope["type"] == "http" else None
+        await (refusal or self._app)(scope, receive, send)
+
+
+def one_length(request: Request) -> Response | None:
+    """Refuse a request that tells its length in two ways, or chunks of a version that has none, and hang up.
 
     A proxy in front may have believed the other one; what it took for a body would be the next request here.
     """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
-        if "transfer-encoding" in headers and ("content-length" in headers or scope["http_version"] == "1.0"):
-            problem = HttpProblem(
-                400,
-                "two_lengths",
-                "the request tells its length in two ways",
-                "send Content-Length or Transfer-Encoding",
-                headers={"Connection": "close"},
-            )
-            await problem_response(problem, page=False)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+    headers = request.headers
+    if "transfer-encoding" not in headers:
+        return None
+    if "content-length" not in headers and request.scope["http_version"] != "1.0":
+        return None
+    message, remedy = "the request tells its length in two ways", "send Content-Length or Transfer-Encoding"
+    return _refused(HttpProblem(400, "two_lengths", message, remedy, headers={"Connection": "close"}))
 
 
-class KnownHosts:
-    """Refuses a request whose Host is not on the list: a stranger's name that points here is no name of ours."""
+def only_hosts(hosts: Collection[str]) -> Refuse:
+    """Refuse a request whose Host is not on the list: a stranger's name that points here is no name of ours."""
+    known = frozenset(host.lower().strip("[]") for host in hosts)
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
-        self._app = app
-        self._hosts = frozenset(host.lower().strip("[]") for host in hosts)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        if scope["type"] == "http" and not self._is_known(Headers(scope=scope).getlist("host")):
-            problem = HttpProblem(421, "unknown_host", "this server does not answer to that name", "see --allow-host")
-            await problem_response(problem, page=False)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-    def _is_known(self, values: list[str]) -> bool:
+    def refuse(request: Request) -> Response | None:
+        values = request.headers.getlist("host")
         match = _HOST.fullmatch(values[0]) if len(values) == 1 else None
-        return match is not None and (match["v6"] or match["name"]).lower() in self._hosts
+        if match and (match["v6"] or match["name"]).lower() in known:
+            return None
+        message = "this server does not answer to that name"
+        return _refused(HttpProblem(421, "unknown_host", message, "see --allow-host"))
+
+    return refuse
 
 
-class OwnSite:
-    """Refuses what another site makes a browser send, except that a link to a page may be followed."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        if scope["type"] == "http" and not self._is_ours(scope["method"], Headers(scope=scope)):
-            problem = HttpProblem(
-                403, "other_site", "another site may not use this server", "open it in a tab of its own"
-            )
-            await problem_response(problem, page=False)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-    def _is_ours(self, method: str, headers: Headers) -> bool:
-        site = headers.get("sec-fetch-site")
-        if site is not None and site not in _OWN_SITE:
-            link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
-            return link and method in ("GET", "HEAD")
-        origin = headers.get("origin")  # a browser too old for Sec-Fetch-Site still tells where a form comes from
-        return origin is None or origin.partition("://")[2] == headers.get("host")
+def own_site(request: Request) -> Response | None:
+    """Refuse what another site makes a browser send, except that a link to a page may be followed."""
+    if _is_ours(request.method, request.headers):
+        return None
+    message, remedy = "another site may not use this server", "open it in a tab of its own"
+    return _refused(HttpProblem(403, "other_site", message, remedy))
 
 
-class NeedsToken:
-    """Asks for the token: `Authorization: Bearer …`, or the cookie that the login page gives for it."""
+def _is_ours(method: str, headers: Headers) -> bool:
+    site = headers.get("sec-fetch-site")
+    if site is not None and site not in _OWN_SITE:
+        link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+        return link and method in ("GET", "HEAD")
+    origin = headers.get("origin")  # a browser too old for Sec-Fetch-Site still tells where a form comes from
+    return origin is None or origin.partition("://")[2] == headers.get("host")
 
-    def __init__(self, app: ASGIApp, token: str, brake: Brake) -> None:
-        self._app = app
-        self._token = token
-        self._brake = brake
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
-        await (refusal or self._app)(scope, receive, send)
+def only_with_token(token: str, brake: Brake) -> Refuse:
+    """Refuse who lacks the token: `Authorization: Bearer …`, or the cookie that the login page gives for it."""
 
-    def _refusal(self, request: Request) -> Response | None:
+    def refuse(request: Request) -> Response | None:
         path = request.scope["path"]  # as routes see it; an address put together from Host and path may differ
         if path in OPEN_PATHS or path.startswith("/static/"):
             return None
-        if same_token(request.cookies.get(COOKIE, ""), session_of(self._token)):  # too long to be guessed: no brake
+        if same_token(request.cookies.get(COOKIE, ""), session_of(token)):  # too long to be guessed: no brake
             return None
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            problem = wrong_token(request, self._brake, given.strip(), self._token)
-            return problem_response(problem, page=False) if problem else None
-        return RedirectResponse("/login", 303) if wants_page(request) else problem_response(_no_token(), page=False)
+            problem = wrong_token(request, brake, given.strip(), token)
+            return _refused(problem) if problem else None
+        return RedirectResponse("/login", 303) if wants_page(request) else _refused(_no_token())
+
+    return refuse
+
+
+def _refused(problem: HttpProblem) -> Response:
+    return problem_response(problem, page=False)
 
 
 def wrong_token(request: Request, brake: Brake, given: str, expected: str) -> HttpProblem | None:
@@ -168,13 +157,7 @@ def wrong_token(request: Request, brake: Brake, given: str, expected: str) -> Ht
     seconds = brake.seconds(address)
     if seconds:
         log.warning("too many wrong tokens from %s: no more of them are looked at for a while", address)
-        return HttpProblem(
-            429,
-            "too_many_tries",
-            "too many wrong tokens came from your address",
-            f"try again in {seconds} second{'s' * (seconds > 1)}",
-            headers={"Retry-After": str(seconds)},
-        )
+        return come_again(429, "too_many_tries", "too many wrong tokens came from your address", seconds)
     if same_token(given, expected):
         return None
     brake.wrong(address)
@@ -182,13 +165,8 @@ def wrong_token(request: Request, brake: Brake, given: str, expected: str) -> Ht
 
 
 def _no_token() -> HttpProblem:
-    return HttpProblem(
-        401,
-        "no_token",
-        "this server needs its token",
-        "send it as `Authorization: Bearer …`",
-        headers={"WWW-Authenticate": "Bearer"},
-    )
+    message, remedy = "this server needs its token", "send it as `Authorization: Bearer …`"
+    return HttpProblem(401, "no_token", message, remedy, headers={"WWW-Authenticate": "Bearer"})
 
 
 def same_token(given: str, expected: str) -> bool:

@@ -52,6 +52,14 @@ paths = 0.5
 passages = 3
 max-tokens = 40
 hold-out = 2
+
+[[stretch]]
+name = "int8"
+steps = 2
+quantise = true
+passages = 3
+max-tokens = 40
+hold-out = 2
 """
 
 
@@ -89,13 +97,16 @@ def test_a_tiny_recipe_from_end_to_end(run_cli: RunCli, folder: Path) -> None:
     made = run_cli(*call, "--threads", "1")
     assert made.returncode == 0, made.stderr
     assert (folder / "made" / "teacher.npz").exists()
-    record = json.loads((folder / "made" / "model" / "training.json").read_text())
+    shipped = json.loads((folder / "made" / "model" / "card.json").read_text())
+    assert shipped["precision"] == "static8"
+    assert {"model.onnx", "ranges.json"} <= shipped["sha256"].keys()
+    record = json.loads((folder / "made" / "taught" / "training.json").read_text())
     assert record["steps"] == 2
     assert record["settings"]["freeze_layers"] == 1
     assert record["settings"]["dropout"] == 0.1
     assert all(row["teacher"] > 0 and row["traps"] > 0 for row in record["curve"])
     again = run_cli(*call, "--threads", "1")
-    assert again.stderr.count("done before") == 4
+    assert again.stderr.count("done before") == 5
 
 
 def test_options_beside_a_recipe_are_refused(run_cli: RunCli, folder: Path) -> None:
@@ -130,5 +141,5 @@ def test_a_recipe_says_nothing_that_nobody_would_obey(folder: Path, before: str,
 def test_the_default_recipe_is_one(folder: Path) -> None:
     path = ROOT / "recipes" / "default.toml"
     stages = stages_of(read_recipe(path), path, folder, folder / "made", None)
-    assert [stage.name for stage in stages] == ["reader", "teacher", "whole", "taught"]
-    assert str(folder / "made" / "whole") in stages[-1].arguments
+    assert [stage.name for stage in stages] == ["reader", "teacher", "whole", "taught", "int8"]
+    assert str(folder / "made" / "taught") in stages[-1].arguments

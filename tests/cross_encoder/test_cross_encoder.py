@@ -42,7 +42,7 @@ from sparc_search.cross_encoder.training import (
 from sparc_search.cross_encoder.tuning import best_mix, tuned_mix
 from sparc_search.errors import ModelDamaged, ModelNotFound, UsageError
 from sparc_search.evaluation.bm25 import Bm25
-from sparc_search.evaluation.closed_reading import read_closed
+from sparc_search.evaluation.closed import read_closed
 from sparc_search.evaluation.questions import OpenQuestion
 from sparc_search.evaluation.retrieve_and_read import RetrieveAndRead
 from sparc_search.model.tokenizer import Pieces, WordPieces
@@ -76,6 +76,17 @@ def test_it_reads_all_passages_and_takes_the_best_span() -> None:
     strong = RetrieveAndRead(Bm25(passages("dome 1882", "tower tower tower 1882")), pipeline.reader, mix=100.0)
     assert strong.ask("tower").answers[0].passage.id == "p1"
     assert RetrieveAndRead(Bm25(some), pipeline.reader).ask("xyzzy").answers == ()
+
+
+def test_it_may_find_nothing() -> None:
+    def doubting(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        found = years(ids, mask)
+        found[:, 0] = 1.5 * (ids == PIECES(["lake"])[0].ids[0]).any(1)[:, None]
+        return found
+
+    best, *rest = CrossEncoder(CARD, PIECES, doubting).read("when", passages("built in 1882", "a lake"))
+    assert (best.score, best.nothing) == (4.0, 0.0)
+    assert {span.nothing for span in rest if span.passage == 1} == {3.0}
 
 
 def test_a_long_passage_is_read_to_its_end() -> None:

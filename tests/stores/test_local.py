@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -275,6 +275,16 @@ def flip(path: Path, at: int) -> None:
     data = bytearray(path.read_bytes())
     data[at] ^= 1
     path.write_bytes(data)
+
+
+def test_a_writer_that_does_not_come_to_its_end_leaves_a_mark(store: Store) -> None:
+    def is_clean() -> bool:
+        with closing(sqlite3.connect(store.location / "data-1" / "index.db")) as connection:
+            return connection.execute("SELECT value FROM meta WHERE key = 'clean'").fetchone() == (1,)
+
+    assert not is_clean()  # what a reader finds if it is killed now
+    store.close()
+    assert is_clean()
 
 
 def mark_unclean(location: Path) -> None:

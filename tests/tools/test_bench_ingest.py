@@ -70,6 +70,7 @@ def test_an_echo_has_the_block_of_its_passage_and_ngrams_of_its_own(index: Path)
     assert {name for name in first if " " not in name} == {name for name in second if " " not in name}
 
 
+@pytest.mark.slow
 def test_the_growth_of_a_small_index(index: Path) -> None:
     told = bench_growth.measured(index, [5, 50]).splitlines()
     rows = {cells[1].strip(): cells for line in told if (cells := line.split("|"))[1:]}

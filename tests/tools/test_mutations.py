@@ -18,6 +18,7 @@ def test_the_line_is_there_once_and_so_are_its_tests(mutation: Mutation) -> None
     assert [test for test in mutation.tests if not (ROOT / test).is_file()] == []
 
 
+@pytest.mark.slow
 def test_verdicts(tmp_path: Path) -> None:
     files = {
         "pytest.ini": "[pytest]\naddopts = -p groups\n",

@@ -34,6 +34,7 @@ def failed(done: subprocess.CompletedProcess[str]) -> list[str]:
     return re.findall(r"^(?:FAILED|ERROR) test_\w+.py::(\w+)", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tests", "code", "wrong"),
     [

@@ -33,6 +33,7 @@ def ask_at_once(address: str, clients: int) -> list[Any]:
         return list(pool.map(one, range(clients)))
 
 
+@pytest.mark.slow
 def test_two_hundred_clients_get_the_right_answer_or_are_told_when_to_come_again(index: Index) -> None:
     app = create_app(index, limits=WebLimits(running=2, waiting=20))
     with served(app) as address:
@@ -52,6 +53,7 @@ def test_two_hundred_clients_get_the_right_answer_or_are_told_when_to_come_again
     assert app.state.shared.gate.inside == 0
 
 
+@pytest.mark.slow
 def test_with_room_for_all_nobody_is_sent_away(index: Index) -> None:
     with served(create_app(index, limits=WebLimits(running=4, waiting=CLIENTS))) as address:
         assert {answer.status_code for answer in ask_at_once(address, CLIENTS)} == {200}

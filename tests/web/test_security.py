@@ -83,6 +83,12 @@ def test_two_hosts_or_none_are_refused(index: Index) -> None:
             assert status.split()[1] in (b"400", b"421")
 
 
+def test_two_hosts_are_refused_behind_any_server(client: TestClient) -> None:
+    both = [("host", "127.0.0.1:8000"), ("host", "evil.example")]
+    assert client.get("/healthz", headers=both).status_code == 421
+    assert client.get("/healthz", headers=both[:1]).status_code == 200
+
+
 def _raw(address: str, request: bytes) -> bytes:
     import socket
 
@@ -94,7 +100,7 @@ def _raw(address: str, request: bytes) -> bytes:
 
 def test_without_the_token_nothing_is_told(index: Index) -> None:
     client = client_of(create_app(index, token=TOKEN, with_metrics=True), follow_redirects=False)
-    for address in (*PAGES, "/api/index", "/metrics", "/api/ask?q=x"):
+    for address in (*PAGES, "/api/index", "/metrics", "/api/ask?q=x", "/passages/x/static/1"):
         answer = client.get(address)
         assert answer.status_code == 401, address
         assert answer.headers["www-authenticate"] == "Bearer"
