@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from sparc_search.records import Answer, Reply
 
 from .lines import Part, colours, part, print_line
-from .terminal import sanitise, stdout, styled
+from .terminal import indented, numbers, sanitise, stdout, styled
 
 if TYPE_CHECKING:  # rich takes longer to import than a question takes
-    from rich.console import Console, RenderableType
+    from rich.console import Console
     from rich.text import Text
 
 _SENTENCE_END = re.compile("[.!?…](?=[\"')\\]\u201d\u2019]*\\s)|\n\\s*\n")
@@ -72,7 +72,7 @@ def _show_document(answers: Sequence[tuple[int, Answer]], explained: bool) -> No
         sure = "" if answer.confidence is None else f", confidence {_percent(answer.confidence)}"
         print_line(
             part(f"{rank:>2}. ", "dim"),
-            part(_plain(answer.text), "bold green"),
+            part(one_line(answer.text), "bold green"),
             part(f"  score {answer.score:.2f}{sure}", "dim"),
         )
         print_line(*in_its_sentence(answer, marks=not colours()), indent=_INDENT)
@@ -91,7 +91,7 @@ def in_its_sentence(answer: Answer, *, marks: bool) -> list[Part]:
         before = "… " + before[-_WIDEST:].partition(" ")[2]
     if len(after) > _WIDEST:
         after = after[:_WIDEST].rpartition(" ")[0] + " …"
-    span = _plain(answer.text)
+    span = one_line(answer.text)
     return [part(before.lstrip()), part(f"[{span}]" if marks else span, "bold reverse"), part(after.rstrip())]
 
 
@@ -126,16 +126,13 @@ def show_parts(console: Console, answer: Answer) -> None:
     """The summands of an answer's score as a table."""
     from rich.table import Table
 
-    table = Table("part", "", box=None, padding=(0, 2, 0, 0))
-    for heading in ("question", "passage", "score"):
-        table.add_column(heading, justify="right")
+    table = Table("part", "", *numbers("question", "passage", "score"), box=None, padding=(0, 2, 0, 0))
     for summand in answer.parts:
         weights = [_number(summand.question_weight), _number(summand.passage_weight)]
         table.add_row(styled(summand.kind), styled(summand.name, "bold"), *weights, _number(summand.value))
     table.add_row(styled("sum", "bold"), "", "", "", styled(f"{answer.score:.3f}", "bold"))
-    found = " and ".join(answer.roads)
-    console.print(_indented(table))
-    console.print(_indented(styled(f"proposed by {found} search", "dim")))
+    console.print(indented(table, _INDENT))
+    console.print(indented(styled(f"proposed by {' and '.join(answer.roads)} search", "dim"), _INDENT))
 
 
 def _number(value: float | None) -> str:
@@ -146,12 +143,6 @@ def _percent(confidence: float | None) -> str:
     return "" if confidence is None else f"{confidence:.0%}"
 
 
-def _plain(text: str) -> str:
-    """On one line."""
-    return sanitise(_SPACE.sub(" ", text))
-
-
-def _indented(block: RenderableType) -> RenderableType:
-    from rich.padding import Padding
-
-    return Padding(block, (0, 0, 0, _INDENT), expand=False)
+def one_line(text: str) -> str:
+    """A text on one line."""
+    return sanitise(" ".join(text.split()))

@@ -69,14 +69,14 @@ def ask(
 
 
 def _conditions(where: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    conditions: dict[str, str] = {}
     for condition in where:
         key, equals, value = condition.partition("=")
         if not equals or not key:
             raise UsageError(f"--where {condition!r} is not KEY=VALUE", "write for example --where lang=en")
-        if found.setdefault(key, value) != value:
+        if conditions.setdefault(key, value) != value:
             raise UsageError(f"--where asks for two values of {key!r}", "a passage has one: ask once for each")
-    return found
+    return conditions
 
 
 def _questions(question: tuple[str, ...], path: Path | None) -> Iterable[str] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sparc_search.errors import SparcSearchError
-from sparc_search.records import STRATEGIES, Reply
+from sparc_search.records import STRATEGIES, Answer, Reply
 
 from .answer_text import in_its_passage, show_parts, show_reply, where_from
 from .terminal import note, result, stdout
@@ -109,14 +109,12 @@ def _carry_out(talk: Talk, name: str, argument: str) -> Talk:
 
 
 def _explain(talk: Talk, argument: str) -> Talk:
-    answers = talk.last.answers if talk.last else ()
-    show_parts(stdout(), answers[_number(argument, len(answers)) - 1])
+    show_parts(stdout(), _chosen(talk, argument))
     return talk
 
 
 def _source(talk: Talk, argument: str) -> Talk:
-    answers = talk.last.answers if talk.last else ()
-    answer = answers[_number(argument, len(answers)) - 1]
+    answer = _chosen(talk, argument)
     result(where_from(answer))
     result(f"document {answer.passage.document_id}, characters {answer.passage.start + answer.start} on")
     stdout().print(in_its_passage(answer))
@@ -147,13 +145,14 @@ def _quit(talk: Talk, argument: str) -> Talk:
     raise _Leave
 
 
-def _number(argument: str, count: int) -> int:
-    """Which answer is meant."""
-    if not count:
+def _chosen(talk: Talk, argument: str) -> Answer:
+    """The answer of the last reply that is meant; the first if nothing is said."""
+    answers = talk.last.answers if talk.last else ()
+    if not answers:
         raise _Wrong("there is no answer yet: ask something first")
-    if argument and not (argument.isascii() and argument.isdigit() and 1 <= int(argument) <= count):
-        raise _Wrong(f"there are answers 1 to {count}")
-    return int(argument or 1)
+    if argument and not (argument.isascii() and argument.isdigit() and 1 <= int(argument) <= len(answers)):
+        raise _Wrong(f"there are answers 1 to {len(answers)}")
+    return answers[int(argument or 1) - 1]
 
 
 COMMANDS: Final[dict[str, Callable[[Talk, str], Talk]]] = {

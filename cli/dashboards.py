@@ -16,7 +16,6 @@ from .terminal import note, result, result_json, stdout, styled
 
 if TYPE_CHECKING:
     from sparc_search.inspection.dashboards_import import Imported
-    from sparc_search.stores.opensearch.access import Access
 
 
 @click.group()
@@ -65,21 +64,13 @@ def import_(settings: Settings, url: str, overwrite: bool, as_json: bool) -> int
     """
     from sparc_search.inspection.dashboards import as_ndjson, saved_objects
     from sparc_search.inspection.dashboards_import import import_objects
-
-    done = import_objects(
-        _access(settings, url), as_ndjson(saved_objects(_server(settings)["index_name"])), overwrite=overwrite
-    )
-    if as_json:
-        result_json(done)
-    else:
-        _show(done, url)
-    return 1 if done.failed else 0
-
-
-def _access(settings: Settings, url: str) -> Access:
     from sparc_search.stores.opensearch.access import access_of
 
-    return access_of({**_server(settings), "url": url})
+    server = _server(settings)
+    objects = as_ndjson(saved_objects(server["index_name"]))
+    done = import_objects(access_of({**server, "url": url}), objects, overwrite=overwrite)
+    result_json(done) if as_json else _show(done, url)
+    return 1 if done.failed else 0
 
 
 def _server(settings: Settings) -> dict[str, Any]:

@@ -35,14 +35,12 @@ def compare(first: Path, second: Path, variant: str, second_variant: str | None,
     from sparc_search.evaluation.significance import compare as compared
 
     rows = [rows_of(read_report(path), name) for path, name in ((first, variant), (second, second_variant or variant))]
-    found = compared(*rows, seed=seed)
+    pair = compared(*rows, seed=seed)
     if as_json:
-        result_json(found)
+        result_json(pair)
         return
-    print_table(_HEADERS, [row_of("EM", found.exact_match), row_of("F1", found.f1)])
-    result(
-        f"{found.questions:,} questions; right in the first only: {found.only_first}, second only: {found.only_second}"
-    )
+    print_table(_HEADERS, [row_of("EM", pair.exact_match), row_of("F1", pair.f1)])
+    result(f"{pair.questions:,} questions; right in the first only: {pair.only_first}, second only: {pair.only_second}")
 
 
 def rows_of(report: dict[str, Any], variant: str) -> list[dict[str, Any]]:
@@ -56,15 +54,15 @@ def rows_of(report: dict[str, Any], variant: str) -> list[dict[str, Any]]:
     return [row for row in rows if row["variant"] == variant]
 
 
-def row_of(name: str, found: MeasureDifference) -> tuple[str, ...]:
+def row_of(name: str, measured: MeasureDifference) -> tuple[str, ...]:
     """One measure."""
-    low, high = found.interval
-    p_value = "< 0.001" if found.p_value < 0.001 else f"{found.p_value:.3f}"
+    low, high = measured.interval
+    p_value = "< 0.001" if measured.p_value < 0.001 else f"{measured.p_value:.3f}"
     return (
         name,
-        f"{found.first:.1f}",
-        f"{found.second:.1f}",
-        f"{found.difference:+.1f}",
+        f"{measured.first:.1f}",
+        f"{measured.second:.1f}",
+        f"{measured.difference:+.1f}",
         f"{low:+.1f} .. {high:+.1f}",
         p_value,
     )

@@ -61,16 +61,8 @@ def _decorated(function: Function, options: Sequence[Decorator]) -> Function:
 @click.command("open")
 @click.argument("questions", type=PATH)
 @settings_options(
-    "index",
-    "engine",
-    "encoder",
-    "model",
-    "strategy",
-    "sparse_candidates",
-    "dense_candidates",
-    "lex_weight",
-    "first_stage_lex_weight",
-    "threads",
+    "index engine encoder model strategy",
+    "sparse_candidates dense_candidates lex_weight first_stage_lex_weight threads",
 )
 @question_options
 @click.option(
@@ -116,9 +108,8 @@ def asked_of(path: Path, options: dict[str, Any]) -> list[OpenQuestion]:
     """The questions that the options choose."""
     from sparc_search.evaluation.questions import read_questions
 
-    return read_questions(
-        path, options["every"], regex=options["regex"], sample=options["sample"], seed=options["seed"]
-    )
+    chosen = {name: options[name] for name in ("every", "regex", "sample", "seed")}
+    return read_questions(path, **chosen)
 
 
 def conclude(run: Run, questions: Path, about: dict[str, Any], options: dict[str, Any]) -> None:
@@ -130,10 +121,11 @@ def conclude(run: Run, questions: Path, about: dict[str, Any], options: dict[str
     if options["save"]:
         write_report(options["save"], {**report, "rows": run.saved_rows()})
     write_files(run, options)
-    name = f"open-{questions.stem}-{report['passages']}"
-    write_benchmarks(
-        options["page"], name, f"{questions.name} over {report['passages']:,} passages", runs_table([report])
+    name, title = (
+        f"open-{questions.stem}-{report['passages']}",
+        f"{questions.name} over {report['passages']:,} passages",
     )
+    write_benchmarks(options["page"], name, title, runs_table([report]))
     result_json(report) if options["as_json"] else print_open(report)
 
 

@@ -89,22 +89,23 @@ def verify(settings: Settings, repair: bool, sample: int, as_json: bool) -> int:
     return 0 if verification.ok else 1
 
 
-def _show_verification(found: Verification, as_json: bool) -> None:
+def _show_verification(checked: Verification, as_json: bool) -> None:
     if as_json:
-        listed = [
-            {"where": p.where, "what": p.what, "repairable": bool(p.derived or p.document)} for p in found.problems
+        problems = [
+            {"where": problem.where, "what": problem.what, "repairable": bool(problem.derived or problem.document)}
+            for problem in checked.problems
         ]
-        result_json({"ok": found.ok, **found.counts, "problems": listed, "repaired": found.repaired})
+        result_json({"ok": checked.ok, **checked.counts, "problems": problems, "repaired": checked.repaired})
         return
     console = stdout()
-    for name in found.repaired:
+    for name in checked.repaired:
         console.print(styled(f"made again: segment {name}" if name.isdigit() else f"made again: {name}", "yellow"))
-    for problem in found.problems:
+    for problem in checked.problems:
         console.print(styled(f"{problem.where}: {problem.what}", "red"))
-    if any(problem.derived or problem.document for problem in found.problems):
+    if any(problem.derived or problem.document for problem in checked.problems):
         note("`sparc-search index verify --repair` makes again what is damaged")
-    if found.ok:
-        counts = ", ".join(f"{count:,} {name}" for name, count in found.counts.items())
+    if checked.ok:
+        counts = ", ".join(f"{count:,} {name}" for name, count in checked.counts.items())
         console.print(styled(f"all is well: {counts}", "green"))
 
 
@@ -218,13 +219,13 @@ def rollback(settings: Settings, as_json: bool) -> None:
 @contextmanager
 def _counting(name: str) -> Iterator[Listener]:
     """A count of documents on the terminal."""
-    from sparc_search.loaders.outcomes import Progress
+    from sparc_search.loaders.outcomes import IngestProgress
 
     with progress() as bar:
         task = bar.add_task(name, total=None)
 
         def count(event: Event) -> None:
-            if isinstance(event, Progress):
+            if isinstance(event, IngestProgress):
                 bar.update(task, completed=event.read)
 
         yield count

@@ -36,12 +36,12 @@ class Bar:
 
     def update(self, event: Event) -> None:
         """Show how far it is."""
-        from sparc_search.loaders.outcomes import Progress
+        from sparc_search.loaders.outcomes import IngestProgress
         from sparc_search.loaders.plan import Plan
 
         if isinstance(event, Plan) and not self._progress.disable:  # counting is only worth it if somebody looks
             threading.Thread(target=self._count, args=(event,), name="counter", daemon=True).start()
-        if isinstance(event, Progress):
+        if isinstance(event, IngestProgress):
             self._progress.update(
                 self._task,
                 completed=event.bytes_read,

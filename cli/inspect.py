@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -143,12 +143,13 @@ def answer(
 
     with open_index(settings) as index:
         view = answer_view(index, " ".join(question), rank=rank, against=against)
-    rows = [{"rank": found.rank, "answer": found.text, **_part(part)} for found in view.answers for part in found.parts]
+    names = ("kind", "name", "question_weight", "passage_weight", "value")
+    rows = [
+        {"rank": explained.rank, "answer": explained.text, **{name: getattr(part, name) for name in names}}
+        for explained in view.answers
+        for part in explained.parts
+    ]
     _show(view, rows, as_json, as_csv, lambda: show_answer(view, rank, top))
-
-
-def _part(part: Any) -> dict[str, object]:
-    return {name: getattr(part, name) for name in ("kind", "name", "question_weight", "passage_weight", "value")}
 
 
 # --- feature, find, index --------------------------------------------------------------------------------------------
@@ -173,9 +174,14 @@ def feature(settings: Settings, name: tuple[str, ...], field: str, top: int, as_
     with open_index(settings) as index:
         view = feature_view(index, " ".join(name), k=top)
     rows = [
-        {"field": own.field, "value": found.value, "passage": found.passage.id, "title": found.passage.title}
-        for own in view.fields
-        for found in own.top
+        {
+            "field": field_view.field,
+            "value": weighed.value,
+            "passage": weighed.passage.id,
+            "title": weighed.passage.title,
+        }
+        for field_view in view.fields
+        for weighed in field_view.top
     ]
     _show(view, rows, as_json, as_csv, lambda: show_feature(view, field))
 
@@ -205,11 +211,10 @@ def find(
 
     from .inspect_feature import show_found
 
-    wanted = Listing(
-        " ".join(text), features=tuple(("start", name) for name in features), offset=(page - 1) * top, size=top
-    )
+    named = tuple(("start", name) for name in features)
+    listing = Listing(" ".join(text), features=named, offset=(page - 1) * top, size=top)
     with open_index(settings) as index:
-        view = discover_passages(index, wanted)
+        view = discover_passages(index, listing)
     _show(view, view.passages, as_json, as_csv, lambda: show_found(view))
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from sparc_search.inspection import AnswerView, Comparison, Difference, ExplainedAnswer
 from sparc_search.records import Answer, Passage
 
-from .answer_text import NO_ANSWER, in_its_sentence
+from .answer_text import NO_ANSWER, in_its_sentence, one_line
 from .bars import bar, both_ways
 from .inspect_passage import readable
 from .lines import colours
-from .terminal import sanitise, stdout, styled
+from .terminal import bare_table, indented, numbers, stdout, styled
 
 _PARTS = {
     "dense start": "blue",
@@ -66,9 +65,9 @@ def _show_one(console: Console, answer: ExplainedAnswer, style: str) -> None:
         )
     )
     sentence = Text.assemble(*in_its_sentence(_as_answer(answer), marks=not colours()))
-    console.print(Padding(sentence, (0, 0, 0, 4), expand=False))
+    console.print(indented(sentence))
     source = " · ".join(filter(None, (answer.passage.title, answer.passage.id)))
-    console.print(Padding(styled(source, "cyan"), (0, 0, 0, 4), expand=False))
+    console.print(indented(styled(source, "cyan")))
 
 
 def _as_answer(found: ExplainedAnswer) -> Answer:
@@ -76,14 +75,8 @@ def _as_answer(found: ExplainedAnswer) -> Answer:
     return Answer(found.text, found.score, passage, found.start, found.end, found.roads, found.parts)
 
 
-def one_line(text: str) -> str:
-    """A text on one line."""
-    return sanitise(" ".join(text.split()))
-
-
 def _scores(answers: Sequence[ExplainedAnswer], comparison: Comparison | None, width: int) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("part", no_wrap=True)
+    table = bare_table(Column("part", no_wrap=True))
     room = min(max((width - 14 - 10) // 2 - 9, 6), 28)
     for answer in answers:
         table.add_column(styled(one_line(answer.text)), max_width=room + 8, no_wrap=True, overflow="ellipsis")
@@ -121,12 +114,13 @@ def _headline(comparison: Comparison, shown: Sequence[ExplainedAnswer]) -> Text:
 
 def _differences(comparison: Comparison, top: int, width: int) -> Table:
     rows = comparison.by_name[:top]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("part", no_wrap=True)
-    table.add_column("n-gram", max_width=max(width // 4, 12), no_wrap=True, overflow="ellipsis")
-    for heading in (f"{comparison.rank}.", f"{comparison.other}.", ""):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
+    table = bare_table(
+        Column("part", no_wrap=True),
+        Column("n-gram", max_width=max(width // 4, 12), no_wrap=True, overflow="ellipsis"),
+        *numbers(f"{comparison.rank}.", f"{comparison.other}.", "", no_wrap=True),
+        Column(no_wrap=True),
+        header_style="dim",
+    )
     largest = max((abs(row.difference) for row in rows), default=0.0)
     for row in rows:
         table.add_row(*_difference(row, largest, max(min(width - 60, 40), 15)))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from sparc_search.inspection import FeatureView, FieldView, PassagesPage
 from sparc_search.inspection.summaries import snippet
 
 from .bars import bar, columns
-from .inspect_passage import readable
-from .terminal import stdout, styled
-
-_COLOURS = {"start": "cyan", "end": "magenta", "lex": "yellow"}
+from .inspect_passage import COLOURS, readable
+from .terminal import bare_table, indented, numbers, stdout, styled
 
 
 def show_feature(view: FeatureView, field: str) -> None:
@@ -25,48 +22,41 @@ def show_feature(view: FeatureView, field: str) -> None:
         console.print(styled("No passage of the index has it.", "yellow"))
     else:
         console.print(_spread(view))
-        for own in view.fields:
-            if own.field == field and own.top:
+        for shown in view.fields:
+            if shown.field == field and shown.top:
                 console.print()
-                _show_top(own, min(console.width, 120))
+                _show_top(shown, min(console.width, 120))
     if view.related:
         console.print()
         console.print(styled("see also: " + " · ".join(map(readable, view.related)), "dim"))
 
 
 def _spread(view: FeatureView) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("field")
-    for heading in ("passages", "share", "idf", "mean", "largest"):
-        table.add_column(heading, justify="right")
-    table.add_column("weights from 0 to the largest", no_wrap=True)
-    for own in (own for own in view.fields if own.statistics.passages):
-        found, style = own.statistics, _COLOURS[own.field]
-        numbers = (
-            f"{found.passages:,}",
-            f"{own.share:.1%}",
-            f"{own.idf:.2f}",
-            f"{found.mean:.2f}",
-            f"{found.largest:.2f}",
-        )
-        table.add_row(styled(own.field, style), *numbers, columns(found.counts, style))
+    headings = numbers("passages", "share", "idf", "mean", "largest")
+    table = bare_table("field", *headings, Column("weights from 0 to the largest", no_wrap=True))
+    for field in view.fields:
+        counted, style = field.statistics, COLOURS[field.field]
+        if counted.passages:
+            weights = (f"{value:.2f}" for value in (field.idf, counted.mean, counted.largest))
+            shares = f"{counted.passages:,}", f"{field.share:.1%}"
+            table.add_row(styled(field.field, style), *shares, *weights, columns(counted.counts, style))
     return table
 
 
-def _show_top(own: FieldView, width: int) -> None:
+def _show_top(field: FieldView, width: int) -> None:
     console = stdout()
-    style = _COLOURS[own.field]
-    console.print(styled(f"Where it weighs most ({own.field})", "bold"))
-    largest = own.top[0].value
-    for found in own.top:
+    style = COLOURS[field.field]
+    console.print(styled(f"Where it weighs most ({field.field})", "bold"))
+    largest = field.top[0].value
+    for top in field.top:
         head = Text.assemble(
-            (f"{found.value:6.2f} ", style),
-            bar(found.value / largest, max(width // 8, 8), style),
-            styled(f"  {found.passage.title or found.passage.document_id}", "bold"),
-            styled(f"  {found.passage.id}", "dim"),
+            (f"{top.value:6.2f} ", style),
+            bar(top.value / largest, max(width // 8, 8), style),
+            styled(f"  {top.passage.title or top.passage.document_id}", "bold"),
+            styled(f"  {top.passage.id}", "dim"),
         )
         console.print(head, no_wrap=True, overflow="ellipsis")
-        console.print(Padding(styled(found.snippet), (0, 0, 0, 7), expand=False))
+        console.print(indented(styled(top.snippet), 7))
 
 
 def show_found(view: PassagesPage) -> None:
@@ -79,7 +69,7 @@ def show_found(view: PassagesPage) -> None:
     for passage in view.passages:
         title = styled(passage.title or passage.document_id, "bold")
         console.print(Text.assemble((passage.id, "cyan"), "  ", title), no_wrap=True, overflow="ellipsis")
-        console.print(Padding(styled(snippet(passage.text, word)), (0, 0, 0, 4), expand=False))
+        console.print(indented(styled(snippet(passage.text, word))))
     total = "" if view.total is None else f" of {view.total:,}"
     first = view.listing.offset + 1
     more = f"; --page {view.listing.offset // view.listing.size + 2} goes on" if view.more else ""

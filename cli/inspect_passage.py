@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from sparc_search.inspection import NgramRow, PassageView, Selection, Token
 from sparc_search.ngrams import parse_feature
 
 from .bars import bar, legend, shaded
-from .terminal import stdout, styled
+from .terminal import bare_table, numbers, stdout, styled
 
-COLOURS = {"start": "cyan", "end": "magenta", "tfidf": "yellow"}
+COLOURS = {"start": "cyan", "end": "magenta", "tfidf": "yellow", "lex": "yellow"}
 _CHOSEN = "bold black on yellow"
 
 
@@ -95,7 +95,7 @@ def shares_of(view: PassageView) -> list[float]:
         for token in view.tokens:
             sums[token.number] += _weight(view, token, key, n)
     top = max(sums, default=0.0)
-    return [own / top if top else 0.0 for own in sums]
+    return [weight / top if top else 0.0 for weight in sums]
 
 
 def _weight(view: PassageView, token: Token, key: str, n: int) -> float:
@@ -128,9 +128,8 @@ def _show_selection(console: Console, selection: Selection) -> None:
 
 def ngram_table(rows: Sequence[NgramRow], width: int, *, sides: Sequence[str] = ("start", "end")) -> Table:
     """N-grams with a bar for each side, and tf-idf beside them."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     names = min(max([len(row.name) for row in rows] + [6]), max(width // 4, 12))
-    table.add_column("n-gram", max_width=names, no_wrap=True, overflow="ellipsis")
+    table = bare_table(Column("n-gram", max_width=names, no_wrap=True, overflow="ellipsis"))
     room = max(min((min(width, 120) - names - 2) // (len(sides) + 1) - 9, 24), 5)
     largest = {side: max((getattr(row, side) for row in rows), default=0.0) for side in sides}
     largest["tfidf"] = max((row.tfidf or 0.0 for row in rows), default=0.0)
@@ -156,9 +155,7 @@ def _cell(value: float | None, largest: float, width: int, style: str) -> Text:
 
 
 def _token_table(view: PassageView) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name, justify in (("token", "right"), ("piece", "left"), ("phrases", "left")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]  # rich's own literal
+    table = bare_table(*numbers("token"), "piece", "phrases")
     matrices = {f"{side}_{n}": COLOURS[side] for side in view.sides for n in view.sizes}
     for key, colour in matrices.items():
         table.add_column(key.replace("_", " "), style=colour, no_wrap=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from sparc_search.inspection import QuestionView
 
 from .bars import bar
 from .inspect_passage import COLOURS, ngram_table, readable
-from .terminal import stdout, styled
+from .terminal import bare_table, numbers, stdout, styled
 
 
 def show_question(view: QuestionView) -> None:
@@ -28,17 +28,12 @@ def show_question(view: QuestionView) -> None:
 
 
 def _terms(view: QuestionView, width: int) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("term", max_width=max(width // 4, 12), no_wrap=True)
-    table.add_column("in passages", justify="right")
-    table.add_column("idf", no_wrap=True)
+    term_column = Column("term", max_width=max(width // 4, 12), no_wrap=True)
+    table = bare_table(term_column, *numbers("in passages"), Column("idf", no_wrap=True))
     largest = max((term.idf for term in view.terms), default=0.0)
     for term in view.terms:
         times = f" x {term.count}" if term.count > 1 else ""
         drawn = bar(term.idf / largest if largest else 0.0, max(width // 3, 10), COLOURS["tfidf"])
-        table.add_row(
-            styled(readable(term.name) + times),
-            f"{term.passages:,}",
-            Text.assemble((f"{term.idf:5.2f} ", "yellow"), drawn),
-        )
+        weight = Text.assemble((f"{term.idf:5.2f} ", "yellow"), drawn)
+        table.add_row(styled(readable(term.name) + times), f"{term.passages:,}", weight)
     return table

@@ -116,12 +116,12 @@ def look_at(folder: ModelFolder, name: str) -> dict[str, Any]:
     """One file: its size and hash, and whether the hash is the card's."""
     from sparc_search.model.files import sha256_of
 
-    path, wanted = folder.path / name, folder.card["sha256"].get(name)
+    path, listed = folder.path / name, folder.card["sha256"].get(name)
     if not path.is_file():
         return {"name": name, "bytes": None, "sha256": None, "state": "missing"}
-    found = sha256_of(path)
-    state = "not listed" if wanted is None else "verified" if found == wanted else "damaged"
-    return {"name": name, "bytes": path.stat().st_size, "sha256": found, "state": state}
+    sha256 = sha256_of(path)
+    state = "not listed" if listed is None else "verified" if sha256 == listed else "damaged"
+    return {"name": name, "bytes": path.stat().st_size, "sha256": sha256, "state": state}
 
 
 def card_rows(folder: ModelFolder) -> list[tuple[str, object]]:

@@ -17,7 +17,7 @@ from .options import PATH, Decorator, json_option, option
 from .terminal import note, print_table, progress, result, result_json, styled
 
 if TYPE_CHECKING:
-    from sparc_search.servers.fetch import Progress
+    from sparc_search.servers.fetch import FetchProgress
     from sparc_search.servers.running import NodeState
 
 STYLES = {"healthy": "green", "not ready": "yellow", "stopped": "dim"}
@@ -133,7 +133,7 @@ def _row(node: NodeState) -> tuple[object, ...]:
 
 
 @contextmanager
-def _fetching() -> Iterator[Progress]:
+def _fetching() -> Iterator[FetchProgress]:
     """A progress bar for each file that is fetched; nothing if all are there."""
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
 

@@ -53,8 +53,11 @@ class SettingOption(click.Option):
 
 
 def settings_options(*keys: str) -> Decorator:
-    """Add the options of these settings; the command gets all settings as `settings`, its first argument."""
-    keys = tuple(key for named in keys for key in TOGETHER.get(named, (named,)))
+    """Add the options of these settings; the command gets all settings as `settings`, its first argument.
+
+    A string may name several, with spaces between them.
+    """
+    keys = tuple(key for named in " ".join(keys).split() for key in TOGETHER.get(named, (named,)))
 
     def decorate(function: Function) -> Function:
         def command(**arguments: Any) -> Any:

@@ -16,20 +16,8 @@ from .terminal import note
 
 @click.command()
 @settings_options(
-    "index",
-    "host",
-    "port",
-    "token_file",
-    "connections",
-    "request_seconds",
-    "login_tries",
-    "engine",
-    "encoder",
-    "model",
-    "strategy",
-    "top_k",
-    "lex_weight",
-    "threads",
+    "index host port token_file connections request_seconds login_tries",
+    "engine encoder model strategy top_k lex_weight threads",
 )
 @click.option(
     "--allow-host", multiple=True, metavar="NAME", help="A further name the server answers to. May be repeated."
@@ -65,15 +53,14 @@ def serve(
     host = settings.host
     with Index(settings) as index:
         index.prepare()
-        limits = serving.fitted(
-            WebLimits(
-                running=workers,
-                waiting=waiting,
-                connections=settings.connections,
-                request_seconds=settings.request_seconds,
-                login_tries=settings.login_tries,
-            )
+        limits = WebLimits(
+            running=workers,
+            waiting=waiting,
+            connections=settings.connections,
+            request_seconds=settings.request_seconds,
+            login_tries=settings.login_tries,
         )
+        limits = serving.fitted(limits)
         app = create_app(index, limits=limits, token=token, host=host, allowed_hosts=allow_host, with_metrics=metrics)
         with serving.bound(host, settings.port) as listening:
             address = serving.address_of(listening)

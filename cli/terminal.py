@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # rich takes longer to import than `--help` may take
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.progress import Progress
+    from rich.table import Column, Table
     from rich.text import Text
 
 # Control characters (C0, DEL, C1), invisible and bidirectional formatting, separators, tags, lone surrogates.
@@ -50,6 +51,27 @@ def styled(text: object, style: str = "", *, lines: bool = False) -> Text:
     from rich.text import Text
 
     return Text(sanitise(text, lines=lines), style)
+
+
+def indented(block: RenderableType, by: int = 4) -> RenderableType:
+    """A block of output with white space before it."""
+    from rich.padding import Padding
+
+    return Padding(block, (0, 0, 0, by), expand=False)
+
+
+def bare_table(*columns: Column | str, header_style: str = "bold", gap: int = 2) -> Table:
+    """A table without lines; `Column` says more of a column than its heading."""
+    from rich.table import Table
+
+    return Table(*columns, box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style=header_style)
+
+
+def numbers(*headings: str, no_wrap: bool = False) -> list[Column]:
+    """Columns of numbers."""
+    from rich.table import Column
+
+    return [Column(heading, justify="right", no_wrap=no_wrap) for heading in headings]
 
 
 def stdout() -> Console:

@@ -109,12 +109,13 @@ def stages_of(recipe: dict[str, Any], path: Path, data: Path, out: Path, base: s
         raise UsageError(f"{path} names no base", "write base = … into it, or give --base")
     stages = []
     files = [str(data / name) for name in recipe["data"]]
+    weighed = data_arguments(data, recipe["data"])
     teacher = out / "teacher.npz"
     if "reader" in recipe:
         options = dict(recipe["reader"])
-        mine = data_arguments(data, options.pop("data", recipe["data"]))
+        of_reader = data_arguments(data, options.pop("data", recipe["data"]))
         folder = out / "reader"
-        arguments = [*mine, "--base", start, "--out", str(folder), *arguments_of(options)]
+        arguments = [*of_reader, "--base", start, "--out", str(folder), *arguments_of(options)]
         stages.append(Stage("reader", train_reader, arguments, folder / "reader.json", folder / "checkpoint"))
         stages.append(Stage("teacher", teach, [str(folder), *files, "--out", str(teacher)], teacher))
     last = recipe["stretch"][-1]
@@ -123,14 +124,7 @@ def stages_of(recipe: dict[str, Any], path: Path, data: Path, out: Path, base: s
         if options.get("teacher") is True:
             options["teacher"] = str(teacher)
         folder = out / "model" if stretch is last else out / stretch["name"]
-        arguments = [
-            *data_arguments(data, recipe["data"]),
-            "--base",
-            start,
-            "--out",
-            str(folder),
-            *arguments_of(options),
-        ]
+        arguments = [*weighed, "--base", start, "--out", str(folder), *arguments_of(options)]
         stages.append(Stage(stretch["name"], train, arguments, folder / "training.json", folder / "checkpoint"))
         start = str(folder)
     return stages
@@ -146,10 +140,8 @@ def data_arguments(folder: Path, weights: Mapping[str, float]) -> list[str]:
 
 def arguments_of(options: Mapping[str, Any]) -> list[str]:
     """Options as arguments; a flag that is false is left out."""
-    found: list[str] = []
+    arguments: list[str] = []
     for name, value in options.items():
-        if value is True:
-            found.append(f"--{name}")
-        elif value is not False:
-            found += [f"--{name}", str(value)]
-    return found
+        if value is not False:
+            arguments += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    return arguments

@@ -6,12 +6,13 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any, get_args
 
 from sparc_search.errors import SparcSearchError
 from sparc_search.records import Passage
 
 from .encoding import CutJob
-from .outcomes import Outcome, Progress, Stopped, Summary
+from .outcomes import IngestProgress, Kind, Outcome, Stopped, Summary
 
 FIRST_PASSAGES = 5
 REASONS = 100
@@ -53,20 +54,15 @@ class Accounts:
         finally:
             self.seconds[stage] += time.perf_counter() - started
 
-    def progress(self, bytes_read: int) -> Progress:
+    def progress(self, bytes_read: int) -> IngestProgress:
         """How far it is."""
         seconds = time.perf_counter() - self._started
-        return Progress(self.read, self.kinds["rejected"], self.passages, self.tokens, bytes_read, seconds)
+        return IngestProgress(self.read, self.kinds["rejected"], self.passages, self.tokens, bytes_read, seconds)
 
-    def summary(
-        self,
-        stages: Mapping[str, float],
-        growth: int | None,
-        dry_run: bool,
-        stopped: Stopped,
-    ) -> Summary:
+    def summary(self, stages: Mapping[str, float], growth: int | None, dry_run: bool, stopped: Stopped) -> Summary:
         """The account. One that does not add up is an error, not a footnote."""
-        finished = sum(self.kinds[kind] for kind in ("indexed", "unchanged", "rejected", "skipped"))
+        counts: dict[str, Any] = {kind: self.kinds[kind] for kind in get_args(Kind)}
+        finished = sum(counts.values()) - counts["deleted"]
         if finished != self.read and not stopped:
             raise SparcSearchError(
                 f"{self.read} documents were read but {finished} accounted for", "run it again and report this"
@@ -74,11 +70,7 @@ class Accounts:
         seconds = time.perf_counter() - self._started
         return Summary(
             read=self.read,
-            indexed=self.kinds["indexed"],
-            unchanged=self.kinds["unchanged"],
-            rejected=self.kinds["rejected"],
-            skipped=self.kinds["skipped"],
-            deleted=self.kinds["deleted"],
+            **counts,
             unfinished=self.read - finished,
             passages=self.passages,
             tokens=self.tokens,

@@ -70,13 +70,13 @@ def _text(data: bytes) -> str:
 
 
 def _metadata(tree: LexborHTMLParser) -> dict[str, str]:
-    found = {}
+    metadata = {}
     for name in ("author", "date", "description", "keywords"):
         node = tree.css_first(f'meta[name="{name}"]')
         value = (node.attributes.get("content") or "").strip() if node else ""
         if value and len(value) <= METADATA_CHARACTERS:
-            found[name] = value
-    return found
+            metadata[name] = value
+    return metadata
 
 
 class _Walk:

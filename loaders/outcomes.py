@@ -30,7 +30,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class IngestProgress:
     """How far it is."""
 
     read: int
@@ -92,5 +92,5 @@ class Report:
     """Which documents were rejected, and why."""
 
 
-Event = Plan | Outcome | Progress | Summary
+Event = Plan | Outcome | IngestProgress | Summary
 """What a run tells: its plan first, then outcomes and progress, and its summary last."""

@@ -35,7 +35,7 @@ _BLOCK: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Piece:
     """A piece of text that will be a passage: where it stands, how many word pieces it has, where its parts meet."""
 
     start: int
@@ -51,8 +51,14 @@ def cut(document: Document, encoder: Encoder) -> list[Passage]:
 
 def cut_and_count(document: Document, encoder: Encoder) -> list[tuple[Passage, int]]:
     """The passages of a document, each with its number of word pieces."""
-    found = [(section, span) for section, end in _ranges(document) for span in _spans(document, section, end, encoder)]
-    return [(_passage(document, section, span, number), span.tokens) for number, (section, span) in enumerate(found)]
+    pieces = [
+        (section, piece)
+        for section, end in _ranges(document)
+        for piece in _cut_section(document, section, end, encoder)
+    ]
+    return [
+        (_passage(document, section, piece, number), piece.tokens) for number, (section, piece) in enumerate(pieces)
+    ]
 
 
 def passage_id(document_id: str, number: int) -> str:
@@ -81,18 +87,18 @@ def _hashed_parts(document: Document, window: int) -> Iterator[str]:
         yield value
 
 
-def _passage(document: Document, section: Section, span: Span, number: int) -> Passage:
+def _passage(document: Document, section: Section, piece: Piece, number: int) -> Passage:
     return Passage(
         id=passage_id(document.id, number),
         document_id=document.id,
         number=number,
-        text=document.text[span.start : span.end],
-        start=span.start,
+        text=document.text[piece.start : piece.end],
+        start=piece.start,
         title=ARROW.join(part for part in (document.title, section.heading) if part),
         source=document.source,
         page=section.page,
         metadata=document.metadata,
-        joints=tuple(joint - span.start for joint in span.joints),
+        joints=tuple(joint - piece.start for joint in piece.joints),
     )
 
 
@@ -103,7 +109,7 @@ def _ranges(document: Document) -> Iterator[tuple[Section, int]]:
         yield section, following.start
 
 
-def _spans(document: Document, section: Section, end: int, encoder: Encoder) -> Iterable[Span]:
+def _cut_section(document: Document, section: Section, end: int, encoder: Encoder) -> Iterable[Piece]:
     text = document.text
     paragraphs = _paragraphs(text, min(section.start + section.skip, end), end)
     pieces = (piece for start, stop in paragraphs for piece in _pieces(text, start, stop, encoder))
@@ -117,18 +123,18 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _pieces(text: str, start: int, end: int, encoder: Encoder) -> Iterator[Span]:
-    """A paragraph as one span, or as several that fit the window; white space at their ends is left out."""
+def _pieces(text: str, start: int, end: int, encoder: Encoder) -> Iterator[Piece]:
+    """A paragraph as one piece, or as several that fit the window; white space at their ends is left out."""
     start, end = _trimmed(text, start, end)
     while start < end:
         block = text[start : min(end, start + _BLOCK * encoder.window)]
         offsets = encoder.token_offsets(block)
         if len(offsets) <= encoder.window and start + len(block) == end:
-            yield Span(start, end, len(offsets))
+            yield Piece(start, end, len(offsets))
             return
         length = _cut_length(block, offsets, encoder, last=start + len(block) == end)
         piece_start, piece_end = _trimmed(text, start, start + length)
-        yield Span(piece_start, piece_end, len(encoder.token_offsets(text[piece_start:piece_end])))
+        yield Piece(piece_start, piece_end, len(encoder.token_offsets(text[piece_start:piece_end])))
         start, _ = _trimmed(text, start + length, end)
 
 
@@ -160,29 +166,29 @@ def _ends(pattern: re.Pattern[str], block: str) -> Iterator[int]:
     return (match.start() for match in pattern.finditer(block))
 
 
-def _joined(text: str, pieces: Iterable[Span], encoder: Encoder) -> list[Span]:
-    """Very short spans with the one that follows; a very short last one with the one before it."""
-    spans: list[Span] = []
+def _joined(text: str, pieces: Iterable[Piece], encoder: Encoder) -> list[Piece]:
+    """Very short pieces with the one that follows; a very short last one with the one before it."""
+    joined: list[Piece] = []
     for piece in pieces:
-        if spans and _is_short(spans[-1], encoder) and (both := _join(text, spans[-1], piece, encoder)):
-            spans[-1] = both
+        if joined and _is_short(joined[-1], encoder) and (both := _join(text, joined[-1], piece, encoder)):
+            joined[-1] = both
         else:
-            spans.append(piece)
-    if len(spans) > 1 and _is_short(spans[-1], encoder) and (both := _join(text, spans[-2], spans[-1], encoder)):
-        spans[-2:] = [both]
-    return spans
+            joined.append(piece)
+    if len(joined) > 1 and _is_short(joined[-1], encoder) and (both := _join(text, joined[-2], joined[-1], encoder)):
+        joined[-2:] = [both]
+    return joined
 
 
-def _is_short(span: Span, encoder: Encoder) -> bool:
-    return span.tokens * SHORT < encoder.window
+def _is_short(piece: Piece, encoder: Encoder) -> bool:
+    return piece.tokens * SHORT < encoder.window
 
 
-def _join(text: str, first: Span, second: Span, encoder: Encoder) -> Span | None:
+def _join(text: str, first: Piece, second: Piece, encoder: Encoder) -> Piece | None:
     if first.tokens + second.tokens > 2 * encoder.window:
         return None
     tokens = len(encoder.token_offsets(text[first.start : second.end]))
     joints = (*first.joints, second.start, *second.joints)
-    return Span(first.start, second.end, tokens, joints) if tokens <= encoder.window else None
+    return Piece(first.start, second.end, tokens, joints) if tokens <= encoder.window else None
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:

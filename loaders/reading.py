@@ -54,65 +54,65 @@ class Reading:
         """End the child process."""
         self._sandbox.close()
 
-    def everything(self, found: Iterable[Found | Passed]) -> Iterator[Read | Passed]:
+    def everything(self, entries: Iterable[Found | Passed]) -> Iterator[Read | Passed]:
         """All documents of all files, and what is passed over."""
-        for entry in found:
+        for entry in entries:
             if isinstance(entry, Passed):
                 yield entry
             elif entry.root.kind != "stdin" and not self._formats.knows(entry.name):
                 ending = os.path.splitext(entry.name)[1] or "without an ending"
                 yield Passed("skipped", entry.source, f"no reader for files {ending}", "name its --format", entry.root)
             else:
-                yield from self._one(entry)
+                yield from self._read_file(entry)
 
-    def _one(self, found: Found) -> Iterator[Read | Passed]:
+    def _read_file(self, entry: Found) -> Iterator[Read | Passed]:
         before = self.bytes_read
         try:
-            with _opened(found) as file:
-                for item in self._items(found, file):
-                    yield self._named(item, found)
+            with _opened(entry) as file:
+                for item in self._items(entry, file):
+                    yield self._named(item, entry)
                     self.bytes_read = before + _position(file)
         except OSError as error:
             yield _rejected(
-                found, f"cannot be read: {error.strerror or error}", "check that it is there and its rights"
+                entry, f"cannot be read: {error.strerror or error}", "check that it is there and its rights"
             )
         except RejectedDocument as reject:
-            yield _rejected(found, reject.message, reject.remedy)
-        self.bytes_read = before + found.size
+            yield _rejected(entry, reject.message, reject.remedy)
+        self.bytes_read = before + entry.size
 
-    def _items(self, found: Found, file: BufferedReader) -> Iterator[Item]:
-        stream = decompressed(file, found.name)
-        name = self._format(found, stream)
+    def _items(self, entry: Found, file: BufferedReader) -> Iterator[Item]:
+        stream = decompressed(file, entry.name)
+        name = self._format(entry, stream)
         reader = self._formats.reader(name)
         if not reader.sandboxed:
-            yield from items_of(lambda: reader.read(stream, found.name, self._options))
-        elif found.root.kind == "stdin" and not self._formats.only:
+            yield from items_of(lambda: reader.read(stream, entry.name, self._options))
+        elif entry.root.kind == "stdin" and not self._formats.only:
             with tempfile.TemporaryFile() as spool:  # the beginning was looked at, so the pipe no longer has it
                 _copy(file, spool)
-                yield from self._sandbox.read(name, spool, found.name, self._options)
+                yield from self._sandbox.read(name, spool, entry.name, self._options)
         else:
-            yield from self._sandbox.read(name, file, found.name, self._options)
+            yield from self._sandbox.read(name, file, entry.name, self._options)
 
-    def _format(self, found: Found, stream: BufferedReader) -> str:
-        if found.root.kind == "stdin" and not self._formats.only:
+    def _format(self, entry: Found, stream: BufferedReader) -> str:
+        if entry.root.kind == "stdin" and not self._formats.only:
             return by_content(stream.peek(HEAD_BYTES))
-        return self._formats.choose(found.name, lambda: stream.peek(HEAD_BYTES))
+        return self._formats.choose(entry.name, lambda: stream.peek(HEAD_BYTES))
 
-    def _named(self, item: Item, found: Found) -> Read | Passed:
+    def _named(self, item: Item, entry: Found) -> Read | Passed:
         if isinstance(item, RejectedDocument):
-            return _rejected(found, item.message, item.remedy)
+            return _rejected(entry, item.message, item.remedy)
         if not self._corpus:
-            return Read(replace(item, source=found.source), found.root)
+            return Read(replace(item, source=entry.source), entry.root)
         metadata = {**item.metadata, "corpus": self._corpus}
-        return Read(replace(item, id=f"{self._corpus}/{item.id}", source=found.source, metadata=metadata), found.root)
+        return Read(replace(item, id=f"{self._corpus}/{item.id}", source=entry.source, metadata=metadata), entry.root)
 
 
-def _opened(found: Found) -> BufferedReader:
+def _opened(entry: Found) -> BufferedReader:
     """The file, if it is (still) a plain one; never waits for the other end of a FIFO."""
-    if found.root.kind == "stdin":
+    if entry.root.kind == "stdin":
         return _buffered(os.dup(sys.stdin.fileno()))
-    follow = 0 if found.root.kind == "file" else os.O_NOFOLLOW
-    file = _buffered(os.open(found.path, _FLAGS | follow))
+    follow = 0 if entry.root.kind == "file" else os.O_NOFOLLOW
+    file = _buffered(os.open(entry.path, _FLAGS | follow))
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise RejectedDocument("no longer a plain file", "try again")
@@ -137,5 +137,5 @@ def _position(file: BinaryIO) -> int:
     return file.tell() if file.seekable() else 0
 
 
-def _rejected(found: Found, reason: str, remedy: str) -> Passed:
-    return Passed("rejected", found.source, reason, remedy, found.root)
+def _rejected(entry: Found, reason: str, remedy: str) -> Passed:
+    return Passed("rejected", entry.source, reason, remedy, entry.root)

@@ -62,14 +62,8 @@ def run_documents(plan: Plan, encoder: Encoder | None, engine: Engine, on_event:
     """Run a plan of documents that were handed over; what became of them."""
     rejects: list[Outcome] = []
     summary = run(plan, encoder, engine, _also(rejects.append, on_event))
-    return Report(
-        indexed=summary.indexed,
-        unchanged=summary.unchanged,
-        rejected=summary.rejected,
-        skipped=summary.skipped,
-        passages=summary.passages,
-        rejects=tuple(rejects),
-    )
+    counts = {name: getattr(summary, name) for name in ("indexed", "unchanged", "rejected", "skipped", "passages")}
+    return Report(**counts, rejects=tuple(rejects))
 
 
 def _also(on_reject: Callable[[Outcome], object], on_event: Listener | None) -> Listener:

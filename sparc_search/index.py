@@ -22,8 +22,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -282,11 +282,15 @@ class Index:
         place = Path(rejects) if rejects else rejects_path(self.settings.index)
         retry = place if retry_rejects else None
         plan = plan_files(paths, sync=sync, rebuild=rebuild, dry_run=dry_run, retry=retry, **options)
-        with self._filling(dry_run=dry_run, rebuild=rebuild) as (engine, keep):
-            summary = run_files(plan, self.encoder, engine, RejectFile(place), on_event, stop)
-            if not dry_run:
-                note_ingest(self.settings.index, summary, [str(path) for path in paths])
-            keep(not summary.stopped and not summary.found_nothing)
+        if dry_run:
+            return run_files(plan, self.encoder, self._for_dry_run(), RejectFile(place), on_event, stop)
+        encoder = self.encoder
+        writing = self._rebuilding(encoder, self.settings) if rebuild else self._writing(encoder.fingerprint)
+        with suppress(_KeepOldIndex), writing as engine:
+            summary = run_files(plan, encoder, engine, RejectFile(place), on_event, stop)
+            note_ingest(self.settings.index, summary, [str(path) for path in paths])
+            if rebuild and (summary.stopped or summary.found_nothing):
+                raise _KeepOldIndex
         return summary
 
     def delete(self, ids: Iterable[str] | str, *, purge: bool = False) -> int:
@@ -556,21 +560,6 @@ class Index:
             self.settings, self.encoder = settings, encoder
             self._forget()
 
-    @contextmanager
-    def _filling(self, *, dry_run: bool, rebuild: bool) -> Iterator[tuple[Engine | None, Callable[[bool], None]]]:
-        """Where an ingest writes to, and whom to tell whether a rebuild is to be kept."""
-        if dry_run:
-            yield self._for_dry_run(), lambda wanted: None
-        elif rebuild:
-            try:
-                with self._rebuilding(self.encoder, self.settings) as engine:
-                    yield engine, _leave_unless
-            except _Left:
-                pass
-        else:
-            with self._writing(self.encoder.fingerprint) as engine:
-                yield engine, lambda wanted: None
-
     def _for_dry_run(self) -> Engine | None:
         try:
             self._must_be_of(self.encoder)
@@ -579,13 +568,8 @@ class Index:
             return None
 
 
-class _Left(Exception):
-    """A rebuild that is not to be kept."""
-
-
-def _leave_unless(wanted: bool) -> None:
-    if not wanted:
-        raise _Left
+class _KeepOldIndex(Exception):
+    """A rebuild that was stopped or found nothing must not take the old index's place."""
 
 
 def cleaned(question: str) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .trust import Trusted
 
 FILE_NAME: Final = "sparc-search.toml"
+_HERE: Final = Path()
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -88,11 +89,11 @@ class Settings:
         """The settings that a plugin declares, each with its value: what was given, or its default."""
         from .plugins import settings_of
 
-        own = settings_of(group, name)
-        if own:
-            known = (*_declarations(installed=False), *((f"{group} {name}", setting) for setting in own))
-            _agreed(known, {setting.name for setting in own})
-        return {setting.name: self._value(setting) for setting in own}
+        declared = settings_of(group, name)
+        if declared:
+            known = (*_declarations(installed=False), *((f"{group} {name}", setting) for setting in declared))
+            _agreed(known, {setting.name for setting in declared})
+        return {setting.name: self._value(setting) for setting in declared}
 
     def changed(self, **values: Any) -> Settings:
         """The same with other values, of the core or of plugins."""
@@ -121,10 +122,10 @@ class Settings:
 
 
 class Value(NamedTuple):
-    """One setting as it is shown."""
+    """The value of a setting, and where it came from."""
 
     setting: Setting
-    value: object
+    value: Any
     source: str
 
     @property
@@ -207,7 +208,7 @@ class Sources:
 
         return Trusted.read(self.user_folder)
 
-    def _is_free(self, given: _Given) -> bool:
+    def _is_free(self, given: Value) -> bool:
         """Whether the folder's file may say so without trust: it is harmless, or changes nothing."""
         mine = self.user.found.get(given.setting.name)
         if given.value == (mine.value if mine else given.setting.default):
@@ -244,15 +245,7 @@ def all_declared() -> dict[str, Setting]:
     return _agreed(_declarations(installed=True))
 
 
-class _Given(NamedTuple):
-    """A value, what it is a value of, and where it came from."""
-
-    setting: Setting
-    value: Any
-    source: str
-
-
-_Found = dict[str, _Given]
+_Found = dict[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,10 +275,7 @@ class _File:
             raise ConfigError(f"{path} is not valid TOML: {error}", "correct the file") from error
         source = f"file {path}"
         settings = {key: find(key, source) for key in table}
-        found = {
-            key: _Given(setting, setting.checked(table[key], source, path.parent), source)
-            for key, setting in settings.items()
-        }
+        found = {key: _checked(setting, table[key], source, path.parent) for key, setting in settings.items()}
         return cls(path, found, digest(content))
 
     def holds(self, path: Path) -> bool:
@@ -300,18 +290,17 @@ def _from_environment(environ: Mapping[str, str]) -> _Found:
             source = f"environment {name}"
             key = name.removeprefix(PREFIX).lower()
             setting = find(key, source, spell=lambda key: PREFIX + key.upper())
-            found[key] = _Given(setting, setting.checked(setting.parsed(text), source, Path()), source)
+            found[key] = _checked(setting, setting.parsed(text), source)
     return found
 
 
 def _from_flags(flags: Mapping[str, object], source_of: Callable[[Setting], str]) -> _Found:
-    found = {}
-    for key, value in flags.items():
-        if value is not None:
-            setting = find(key)
-            source = source_of(setting)
-            found[key] = _Given(setting, setting.checked(value, source, Path()), source)
-    return found
+    given = {key: value for key, value in flags.items() if value is not None}
+    return {key: _checked(setting := find(key), value, source_of(setting)) for key, value in given.items()}
+
+
+def _checked(setting: Setting, value: object, source: str, base: Path = _HERE) -> Value:
+    return Value(setting, setting.checked(value, source, base), source)
 
 
 def find(key: str, source: str = "program", spell: Callable[[str], str] = str) -> Setting:

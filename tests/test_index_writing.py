@@ -25,7 +25,7 @@ from sparc_search.errors import (
     PluginError,
     UsageError,
 )
-from sparc_search.loaders.outcomes import Outcome, Progress, Summary
+from sparc_search.loaders.outcomes import IngestProgress, Outcome, Summary
 from sparc_search.loaders.plan import Plan
 from sparc_search.settings import Settings
 
@@ -213,7 +213,7 @@ def test_files_are_read_as_the_command_reads_them(index: Index, corpus: Path) ->
     assert summary.rejects_file == index.settings.index.with_name("index.rejects.jsonl")
     assert isinstance(events[0], Plan)
     assert isinstance(events[-1], Summary)
-    assert {type(event) for event in events[1:-1]} == {Outcome, Progress}
+    assert {type(event) for event in events[1:-1]} == {Outcome, IngestProgress}
     assert best(index) == "1858"
     (corpus / "bad.txt").write_text("Good now.")
     assert index.ingest(retry_rejects=True).rejects_file is None

@@ -56,9 +56,9 @@ def reachable(path: Path) -> bool:
 
 
 def _may_enter(folder: Path, account: Account) -> bool:
-    found = folder.stat()
-    if found.st_uid == account.user:
-        return bool(found.st_mode & stat.S_IXUSR)
-    if found.st_gid == account.group:
-        return bool(found.st_mode & stat.S_IXGRP)
-    return bool(found.st_mode & stat.S_IXOTH)
+    status = folder.stat()
+    if status.st_uid == account.user:
+        return bool(status.st_mode & stat.S_IXUSR)
+    if status.st_gid == account.group:
+        return bool(status.st_mode & stat.S_IXGRP)
+    return bool(status.st_mode & stat.S_IXOTH)

@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 from ..errors import ServerError
 from .account import own
-from .fetch import Progress, silent
+from .fetch import FetchProgress, silent
 from .install import install
 from .java import find_java
 from .node import Launch, Node, last_words, spawn, stop_process, write_configuration
@@ -74,7 +74,7 @@ class Cluster:
         """Where the first node answers."""
         return self.urls[0]
 
-    def prepare(self, progress: Progress = silent) -> Launch:
+    def prepare(self, progress: FetchProgress = silent) -> Launch:
         """Everything short of starting: Java, the server's files, the folders and settings of every node."""
         java = find_java(self.product.oldest_java, self.product.newest_java)
         home = install(self.product, progress)
@@ -93,7 +93,10 @@ class Cluster:
         return {**shared, **(self.product.settings or {}), **self.settings}
 
     def start(
-        self, progress: Progress = silent, born: Callable[[], None] | None = None, missing: Sequence[Node] | None = None
+        self,
+        progress: FetchProgress = silent,
+        born: Callable[[], None] | None = None,
+        missing: Sequence[Node] | None = None,
     ) -> None:
         """Start every node, or those that are `missing`, and wait until all are one healthy cluster.
 

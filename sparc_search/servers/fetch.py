@@ -15,7 +15,7 @@ from filelock import FileLock
 from ..errors import ServerError
 from .products import Artifact
 
-Progress = Callable[[str, int, int], None]
+FetchProgress = Callable[[str, int, int], None]
 """Called with what is being fetched, the bytes that are there, and all its bytes."""
 
 POLL_SECONDS = 0.3
@@ -25,16 +25,16 @@ def silent(what: str, done: int, total: int) -> None:
     """A listener that shows no progress."""
 
 
-def fetch(artifact: Artifact, cache: Path, progress: Progress = silent) -> Path:
+def fetch(artifact: Artifact, cache: Path, progress: FetchProgress = silent) -> Path:
     """The artifact's file in `cache`; only a file with the pinned hash ever gets there."""
     target = cache / artifact.file_name
     cache.mkdir(parents=True, exist_ok=True)
     with FileLock(cache / "fetch.lock"):
         if not target.is_file():
             with tempfile.TemporaryDirectory(dir=cache, prefix=".fetch-") as scratch:
-                found = _download(artifact, Path(scratch), progress)
-                check_hash(artifact, found)
-                found.replace(target)
+                copied = _download(artifact, Path(scratch), progress)
+                check_hash(artifact, copied)
+                copied.replace(target)
     return target
 
 
@@ -49,7 +49,7 @@ def check_hash(artifact: Artifact, path: Path) -> None:
         )
 
 
-def _download(artifact: Artifact, scratch: Path, progress: Progress) -> Path:
+def _download(artifact: Artifact, scratch: Path, progress: FetchProgress) -> Path:
     maven = shutil.which("mvn")
     if maven is None:
         raise ServerError(
@@ -66,15 +66,15 @@ def _download(artifact: Artifact, scratch: Path, progress: Progress) -> Path:
         finally:
             client.terminate()  # only matters after Ctrl-C
             client.wait()
-        found = scratch / artifact.file_name
-        if client.returncode or not found.is_file():
+        copied = scratch / artifact.file_name
+        if client.returncode or not copied.is_file():
             output.seek(0)
             reason = next((line.strip() for line in output if "ERROR" in line), f"exit code {client.returncode}")
             raise ServerError(
                 f"mvn could not get {artifact.coordinates}: {reason}", "is a Maven registry within reach?"
             )
     progress(artifact.file_name, artifact.size, artifact.size)
-    return found
+    return copied
 
 
 def _arrived(artifact: Artifact, scratch: Path) -> int:

@@ -12,7 +12,7 @@ from filelock import FileLock
 from platformdirs import site_cache_path, user_cache_path, user_data_path
 
 from ..errors import ServerError
-from .fetch import Progress, fetch, silent
+from .fetch import FetchProgress, fetch, silent
 from .products import Product
 
 
@@ -27,7 +27,7 @@ def data_folder() -> Path:
     return above / "opensearch"
 
 
-def install(product: Product, progress: Progress = silent, cache: Path | None = None) -> Path:
+def install(product: Product, progress: FetchProgress = silent, cache: Path | None = None) -> Path:
     """The home folder of a product; fetches and unpacks what is not there yet."""
     cache = cache or cache_folder()
     home = cache / product.label

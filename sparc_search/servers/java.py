@@ -34,9 +34,9 @@ def find_java(oldest: int, newest: int | None = None, environment: Mapping[str, 
             return java
         seen += [java] if java else []
     wanted = f"{oldest} or newer" if newest is None else f"{oldest} to {newest}"
-    found = ", ".join(f"{java.version} at {java.home}" for java in seen) or "none at all"
+    there = ", ".join(f"{java.version} at {java.home}" for java in seen) or "none at all"
     raise ServerError(
-        f"a server needs Java {wanted}; found: {found}",
+        f"a server needs Java {wanted}; found: {there}",
         "install a JDK and let OPENSEARCH_JAVA_HOME name its folder",
     )
 
@@ -50,8 +50,8 @@ def examine(home: Path) -> Java | None:
         text = (home / "release").read_text(errors="replace")
     except OSError:
         text = _ask(program)
-    found = _MAJOR.search(text)
-    return Java(home, int(found[1] or found[2])) if found else None
+    version = _MAJOR.search(text)
+    return Java(home, int(version[1] or version[2])) if version else None
 
 
 def _ask(program: Path) -> str:

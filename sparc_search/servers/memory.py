@@ -16,10 +16,10 @@ _SIZE = re.compile(r"(\d+)([mg])", re.IGNORECASE)
 
 def heap_bytes(heap: str) -> int:
     """`512m` or `2g` as bytes."""
-    found = _SIZE.fullmatch(heap)
-    if not found or not int(found[1]):
+    match = _SIZE.fullmatch(heap)
+    if not match or not int(match[1]):
         raise UsageError(f"{heap!r} is no size of a heap", "write it like 512m or 2g")
-    return int(found[1]) * MEGABYTE * (1024 if found[2] in "gG" else 1)
+    return int(match[1]) * MEGABYTE * (1024 if match[2] in "gG" else 1)
 
 
 def require_memory(nodes: int, heap: str, available: int | None) -> None:
@@ -36,12 +36,12 @@ def require_memory(nodes: int, heap: str, available: int | None) -> None:
 def available_memory(meminfo: Path = Path("/proc/meminfo"), limits: Path = Path("/sys/fs/cgroup")) -> int | None:
     """Bytes of memory that are free, by the kernel and by the container's limit; None where neither tells."""
     try:
-        found = re.search(r"^MemAvailable: +(\d+) kB", meminfo.read_text(), re.MULTILINE)
+        match = re.search(r"^MemAvailable: +(\d+) kB", meminfo.read_text(), re.MULTILINE)
     except OSError:
         return None
-    if not found:
+    if not match:
         return None
-    free = int(found[1]) * 1024
+    free = int(match[1]) * 1024
     try:
         limit, used = (int((limits / name).read_text()) for name in ("memory.max", "memory.current"))
     except (OSError, ValueError):  # no container, or one without a limit

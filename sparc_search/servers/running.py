@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from ..errors import ServerError, UsageError
 from .account import own
 from .cluster import START_SECONDS, Cluster
-from .fetch import Progress, silent
+from .fetch import FetchProgress, silent
 from .memory import available_memory, require_memory
 from .node import Node, is_ours, stop_process
 from .ports import require_free
@@ -24,7 +24,7 @@ from .products import OPENSEARCH
 STATE: Final = "cluster.json"
 MOST_NODES: Final = 9
 
-State = Literal["healthy", "not ready", "stopped"]
+NodeHealth = Literal["healthy", "not ready", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class NodeState:
     """One node as it is now."""
 
     name: str
-    state: State
+    state: NodeHealth
     url: str
     pid: int | None
     log: Path
@@ -55,7 +55,7 @@ def start_cluster(
     nodes: int = 1,
     port: int = 9200,
     heap: str = "512m",
-    progress: Progress = silent,
+    progress: FetchProgress = silent,
     patience: float = START_SECONDS,
 ) -> Cluster:
     """Start a cluster that goes on after us. Of one that runs already as asked, only the dead nodes are started."""
@@ -94,29 +94,29 @@ def stop_cluster(folder: Path) -> int:
     if not (folder / STATE).exists():
         return 0
     with _alone(folder):
-        found = read(folder)
-        alive = _alive(folder, found) if found else []
+        written = read(folder)
+        alive = _alive(folder, written) if written else []
         for node, pid in alive:
             stop_process(pid, node)
-        if found:
-            _write(folder, replace(found, started="", pids=()))
+        if written:
+            _write(folder, replace(written, started="", pids=()))
         return len(alive)
 
 
 def look(folder: Path) -> tuple[Written | None, list[NodeState]]:
     """What was written down, and what is true of each node now."""
-    found = read(folder)
-    if not found:
+    written = read(folder)
+    if not written:
         return None, []
-    cluster = _cluster(folder, found)
-    alive = {node.name: pid for node, pid in _alive(folder, found)}
+    cluster = _cluster(folder, written)
+    alive = {node.name: pid for node, pid in _alive(folder, written)}
     states = []
     for number, node in enumerate(cluster.nodes):
-        state: State = "stopped"
+        state: NodeHealth = "stopped"
         if node.name in alive:
-            state = "healthy" if cluster.is_healthy(number, found.nodes) else "not ready"
+            state = "healthy" if cluster.is_healthy(number, written.nodes) else "not ready"
         states.append(NodeState(node.name, state, cluster.urls[number], alive.get(node.name), node.log))
-    return found, states
+    return written, states
 
 
 def read(folder: Path) -> Written | None:

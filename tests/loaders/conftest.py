@@ -15,7 +15,7 @@ from sparc_search.engine import Admin, Engine, Place, View, Where, Writer
 from sparc_search.errors import RejectedDocument
 from sparc_search.loaders.formats import Formats
 from sparc_search.loaders.limits import ChildLimits
-from sparc_search.loaders.outcomes import Outcome, Progress, Summary
+from sparc_search.loaders.outcomes import IngestProgress, Outcome, Summary
 from sparc_search.loaders.patterns import Filters
 from sparc_search.loaders.pipeline import ingest
 from sparc_search.loaders.plan import Plan
@@ -179,7 +179,7 @@ def run(toy_encoder: Encoder) -> Run:
         plan = Plan(roots([str(path) for path in paths]), **settings)  # type: ignore[arg-type]
         *before, summary = ingest(plan, encoder, engine)
         assert isinstance(summary, Summary)
-        assert all(isinstance(event, Outcome | Progress) for event in before)
+        assert all(isinstance(event, Outcome | IngestProgress) for event in before)
         return [event for event in before if isinstance(event, Outcome)], summary
 
     return whole

@@ -14,7 +14,7 @@ from sparc_search.encoder import Encoder
 from sparc_search.engine import Engine
 from sparc_search.errors import DiskFull, Unsupported, UsageError
 from sparc_search.loaders import pipeline
-from sparc_search.loaders.outcomes import Outcome, Progress, Summary
+from sparc_search.loaders.outcomes import IngestProgress, Outcome, Summary
 from sparc_search.loaders.passages import cut
 from sparc_search.loaders.patterns import Filters
 from sparc_search.loaders.pipeline import ingest
@@ -191,7 +191,7 @@ def test_what_is_under_way_is_bounded(
     monkeypatch.setattr(pipeline.Reading, "everything", counted)
     ticks = 0
     for event in ingest(Plan(roots([str(many(tmp_path, 300))])), Slow(), store):
-        if isinstance(event, Progress):
+        if isinstance(event, IngestProgress):
             ticks += 1
             if ticks == 6 and not gate.is_set():  # half a second between ticks: time enough to read them all
                 assert len(reads) < 100
