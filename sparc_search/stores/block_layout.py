@@ -95,6 +95,10 @@ class Column(IntEnum):
 
 Array = NDArray[Any]
 
+ID_TYPES: Final[dict[int, np.dtype[Any]]] = {2: np.dtype("<u2"), 4: np.dtype("<i4")}
+COUNT_TYPES: Final[dict[int, np.dtype[Any]]] = {1: np.dtype("<u1"), 2: np.dtype("<u2")}
+"""By how many bytes each takes."""
+
 OFFSET_BYTES: Final = np.array([1, 2, 4, 8])
 """Bytes for the offsets of one token, by kind: see `offsets`."""
 
