@@ -16,7 +16,7 @@ from .terminal import note, result, result_json, stdout, styled
 
 if TYPE_CHECKING:
     from sparc_search.inspection.dashboards_import import Imported
-    from sparc_search.stores.opensearch.access import Access
+    from sparc_search.stores.opensearch.access import ServerAccess
 
 
 @click.group()
@@ -76,7 +76,7 @@ def import_(settings: Settings, url: str, overwrite: bool, as_json: bool) -> int
     return 1 if done.failed else 0
 
 
-def _access(settings: Settings, url: str) -> Access:
+def _access(settings: Settings, url: str) -> ServerAccess:
     from sparc_search.stores.opensearch.access import access_of
 
     return access_of({**_server(settings), "url": url})

@@ -149,6 +149,11 @@ class CheckReport:
     counts: Mapping[str, int]
     problems: tuple[Problem, ...]
 
+    @property
+    def derived(self) -> list[str]:
+        """Names of the derived parts that something is wrong with."""
+        return sorted({problem.derived for problem in self.problems if problem.derived})
+
 
 # --- looking at an index ---------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..dense_store import DenseStore
 from ..errors import IndexDamaged
 from ..stored import Hit, VectorChange
-from .derived_files import check_sizes, listed, map_array, replace_text, save_array, sync_all
+from .derived_files import check_sizes, listed_files, map_array, replace_text, save_array, sync_all
 from .vector_index import Mask, VectorIndex, quantised, write_faiss
 
 FORMAT: Final = 1
@@ -127,7 +127,7 @@ class FaissStore(DenseStore):
         save_array(folder, "vectors", vectors)
         save_array(folder, "scales", scales)
         written = write_faiss(vectors, scales, folder / _FAISS)
-        files = listed(folder)
+        files = listed_files(folder)
         sync_all(folder)
         manifest = {"format": FORMAT, "identity": self._identity, "generation": self.generation}
         replace_text(self._location / _MANIFEST, json.dumps({**manifest, "folder": folder.name, "files": files}))

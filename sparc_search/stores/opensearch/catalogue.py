@@ -6,10 +6,9 @@ those in a sample of passages are candidates, and the server is asked how often 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -18,7 +17,9 @@ from ...stored import FeatureCount, FeatureStatistics, spread
 from . import queries
 from .answers import whole
 from .scan import pages
-from .view import ServerView
+
+if TYPE_CHECKING:
+    from .view import ServerView
 
 _LOOKED_AT: Final = 300
 """Passages whose features are looked through."""
@@ -79,9 +80,6 @@ def _counted(view: ServerView, features: Sequence[tuple[str, str]]) -> list[int]
     """In how many passages each stands."""
     if not features:
         return []
-    lines = []
-    for field, name in features:
-        body = {"size": 0, "track_total_hits": True, "query": queries.every(queries.feature(field, name))}
-        lines.append(f'{{"index":"{view.state.passages_index}"}}\n{json.dumps(body)}\n')
-    answers = view.server.request("POST", "/_msearch", "".join(lines))["responses"]
+    found = [queries.every(queries.feature(field, name)) for field, name in features]
+    answers = view.search_many([{"size": 0, "track_total_hits": True, "query": query} for query in found])
     return [int(whole(answer, view.server.shown)["hits"]["total"]["value"]) for answer in answers]
