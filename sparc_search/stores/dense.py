@@ -74,7 +74,9 @@ class FaissStore(DenseStore):
         return [
             id
             for id, vector, scale in zip(change.passage_ids, vectors, scales, strict=True)
-            if not _equal(self._vector(id, known), (vector, scale))
+            if (stored := self._vector(id, known)) is None
+            or stored[1] != scale
+            or not np.array_equal(stored[0], vector)
         ]
 
     def _vector(self, id: str, known: Mapping[str, int]) -> tuple[NDArray[np.int8], np.float32] | None:
@@ -170,7 +172,3 @@ class FaissStore(DenseStore):
             self._ids, self._stale = ids, np.zeros(len(ids), bool)
             self._base = VectorIndex(vectors, scales, folder / _FAISS if _FAISS in manifest["files"] else None)
             self.generation = manifest["generation"]
-
-
-def _equal(one: tuple[NDArray[np.int8], np.float32] | None, other: tuple[NDArray[np.int8], np.float32]) -> bool:
-    return one is not None and np.array_equal(one[0], other[0]) and one[1] == other[1]

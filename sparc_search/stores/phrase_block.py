@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from ..records import SIDES, PhraseBlock, SparseColumns
 from .block_layout import CHECKED_FROM, COUNT_TYPES, FIELDS, HEAD, ID_TYPES, MAGIC, MATRIX, OFFSET_BYTES, Column
 from .offsets import pack_offsets, unpack_offsets
-from .packing import fits_halves, pack_halves, pack_nibbles, pack_places
+from .packing import fits_halves, pack_halves, pack_nibbles, pack_places, shorten, unshorten
 from .phrase_block_batch import block_of, decode_batch
-from .short_floats import shorten, unshorten
 
 _TOKENS_AT, _KIND_AT = FIELDS["tokens"][1], FIELDS["offset_kind"][1]
 """Of a head, what the offsets are read by: numpy takes longer to look at a record."""

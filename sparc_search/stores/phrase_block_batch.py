@@ -28,8 +28,7 @@ from .block_layout import (
     row_bytes,
 )
 from .offsets import unpack_offsets
-from .packing import halves, nibbles_at, places_of
-from .short_floats import unshorten
+from .packing import halves, nibbles_at, places_of, unshorten
 
 Array = NDArray[Any]
 Cut = Callable[..., NDArray[np.uint8]]

@@ -21,7 +21,7 @@ from sparc_search.stores.local.layout import SEGMENTS
 from sparc_search.stores.local.postings import Postings, Terms, hashed, query_of
 from sparc_search.stores.local.segment import Segment, Source, make_segment
 from sparc_search.stores.local.segment_files import ListedSegment, open_segment, write_segment
-from sparc_search.stores.short_floats import shorten
+from sparc_search.stores.packing import shorten
 
 NAMES = st.sampled_from(["the", "of", "dome", "gold dome", "##ing", "rare"])
 VALUES = st.sampled_from([0.25, 0.5, 1.0, 1.5, 3.0, 200.0])

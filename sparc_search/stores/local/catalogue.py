@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...records import LEX, SIDES
 from ...stored import FeatureCount, FeatureStatistics, spread
 from ..features import decode_features
-from ..short_floats import unshorten
+from ..packing import unshorten
 from .postings import hash_of, hashed
 from .segment import Mask, Segment
 
