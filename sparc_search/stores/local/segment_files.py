@@ -57,7 +57,10 @@ class ListedSegment(NamedTuple):
 def listed_segments(connection: sqlite3.Connection) -> list[ListedSegment]:
     """The live segments, in the order of their rows."""
     query = "SELECT name, first, last, passages, files FROM segments ORDER BY first"
-    return [ListedSegment(*facts, json.loads(files)) for *facts, files in connection.execute(query)]
+    return [
+        ListedSegment(name, first, last, passages, json.loads(files))
+        for name, first, last, passages, files in connection.execute(query)
+    ]
 
 
 def open_segment(folder: Path, listed: ListedSegment) -> Segment:
