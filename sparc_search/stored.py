@@ -229,6 +229,12 @@ class ListedDocuments:
     more: bool
 
 
+def most_frequent(counts: Mapping[str, int], k: int) -> list[FeatureCount]:
+    """The k features that stand in most passages, ties by name; none that stands nowhere."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [FeatureCount(name, count) for name, count in ordered[:k] if count > 0]
+
+
 def spread(values: NDArray[np.float64], bins: int) -> FeatureStatistics:
     """The statistics of a feature from its values."""
     if not len(values):

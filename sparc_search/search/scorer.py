@@ -63,7 +63,7 @@ class ScoredSpans:
         return map(ScoredSpan, *columns, repeat(self), count(first))
 
     def span(self, number: int) -> ScoredSpan:
-        """One of them."""
+        """The span with this number."""
         where = (int(self.block[number]), int(self.start[number]), int(self.end[number]))
         return ScoredSpan(*where, float(self.score[number]), self, number)
 

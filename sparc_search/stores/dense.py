@@ -74,9 +74,7 @@ class FaissStore(DenseStore):
         return [
             id
             for id, vector, scale in zip(change.passage_ids, vectors, scales, strict=True)
-            if (stored := self._vector(id, known)) is None
-            or stored[1] != scale
-            or not np.array_equal(stored[0], vector)
+            if (own := self._vector(id, known)) is None or own[1] != scale or not np.array_equal(own[0], vector)
         ]
 
     def _vector(self, id: str, known: Mapping[str, int]) -> tuple[NDArray[np.int8], np.float32] | None:

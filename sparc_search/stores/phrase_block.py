@@ -87,7 +87,8 @@ def _head(block: PhraseBlock) -> Any:
     head["vector_bits"] = 4 if fits_halves(start.vectors) and fits_halves(end.vectors) else 8
     head["span_bits"] = 4 if fits_halves(start.spans) and fits_halves(end.spans) else 8
     head["value_bits"] = 4 if len(np.unique(values)) <= 16 else 8
-    head["scale_bytes"] = 2 if all(map(_is_short, _scales(block))) else 4
+    scales = (start.vector_scales, start.span_scales, end.vector_scales, end.span_scales)
+    head["scale_bytes"] = 2 if all(map(_is_short, scales)) else 4
     head["impact_bytes"] = 2 if _is_short(block.lex_impacts) else 4
     head["count_bytes"] = 1 if max(kept) < 256 else 2
     head["start_matrices"], head["end_matrices"] = len(start.sparse), len(end.sparse)
@@ -111,10 +112,6 @@ def _is_ascending(columns: SparseColumns) -> bool:
     begins = columns.indptr[1:-1]
     steps[begins[(begins > 0) & (begins < len(columns.rows))] - 1] = 1  # from one column to the next
     return bool(np.all(steps > 0))
-
-
-def _scales(block: PhraseBlock) -> tuple[NDArray[np.float32], ...]:
-    return (block.start.vector_scales, block.start.span_scales, block.end.vector_scales, block.end.span_scales)
 
 
 def _is_short(values: NDArray[np.float32]) -> bool:

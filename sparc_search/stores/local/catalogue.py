@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...records import LEX, SIDES
-from ...stored import FeatureCount, FeatureStatistics, spread
+from ...stored import FeatureCount, FeatureStatistics, most_frequent, spread
 from ..features import decode_features
 from ..packing import unshorten
 from .postings import hash_of, hashed
@@ -79,12 +79,8 @@ def features_like(view: LocalView, beginning: str, k: int) -> list[FeatureCount]
     rows = rows_with(view, LEX, before.rpartition(" ")[2])
     for row in rows[:: max(len(rows) // _LOOKED_AT, 1)][:_LOOKED_AT].tolist():
         numbers.update({name for _, name in _names(view, row) if name.startswith(beginning)})
-    found = [FeatureCount(name, _passages(view, name)) for name, _ in numbers.most_common(k)]
-    return sorted(found, key=lambda feature: (-feature.passages, feature.name))
-
-
-def _passages(view: LocalView, name: str) -> int:
-    return max(len(feature_values(view, field, name)) for field in SIDES)
+    likely = [name for name, _ in numbers.most_common(k)]
+    return most_frequent({name: max(len(feature_values(view, field, name)) for field in SIDES) for name in likely}, k)
 
 
 def _most_frequent(view: LocalView) -> Iterator[tuple[int, int]]:

@@ -39,7 +39,10 @@ class LocalEngine(Engine):
             meta = database.read_meta(connection)
         self.encoder, self._identity = str(meta["encoder"]), str(meta["identity"])
         if encoder and encoder != self.encoder:
-            raise _other_model(location, self.encoder, encoder)
+            raise IndexMismatch(
+                f"the index at {location} was made with the model {self.encoder}, not with {encoder}",
+                "ask with the model that made it (--model), or move it to this one with `sparc-search index reencode`",
+            )
         self._writer = self._open_writer() if writable else None
 
     @classmethod
@@ -193,10 +196,3 @@ def _encoder_of(folder: Path) -> str | None:
             return str(database.read_meta(connection)["encoder"])
     except (IndexFailure, sqlite3.Error):
         return None
-
-
-def _other_model(location: Path, made_with: str, encoder: str) -> IndexMismatch:
-    return IndexMismatch(
-        f"the index at {location} was made with the model {made_with}, not with {encoder}",
-        "ask with the model that made it (--model), or move it to this one with `sparc-search index reencode`",
-    )

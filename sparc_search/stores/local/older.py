@@ -29,7 +29,7 @@ class OlderEngine(Engine):
 
     @classmethod
     def open(cls, *_: object, **__: object) -> NoReturn:
-        """Not by itself."""
+        """`LocalEngine.open` makes it."""
         raise NotImplementedError
 
     @contextmanager

@@ -58,7 +58,7 @@ class ServerAdmin(Admin):
 
 
 def _describe(server: Server, names: Names, state: ServerState, encoder: str) -> dict[str, object]:
-    """Facts by name."""
+    """Counts, model, server, versions and bytes, by name."""
     sizes = _size_in_bytes(server, state)
     return {
         "documents": state.documents,

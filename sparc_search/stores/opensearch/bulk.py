@@ -170,7 +170,8 @@ class _Sender:
         if len(piece) > 1:
             pieces += [piece[len(piece) // 2 :], piece[: len(piece) // 2]]
         else:
-            done.append(ActionOutcome(piece[0], error.status, _why(error)))
+            too_large = "it is larger than the server takes (http.max_content_length)"
+            done.append(ActionOutcome(piece[0], error.status, too_large if error.status == 413 else error.message))
         if error.status == 413:
             self._throttle.slower()
 
@@ -214,7 +215,3 @@ def _sorted(actions: Sequence[Action], items: Sequence[Any], where: str) -> tupl
         else:
             finished.append(ActionOutcome(action, status, f"{kind}: {reason}" if error else ""))
     return finished, again
-
-
-def _why(error: Refused) -> str:
-    return "it is larger than the server takes (http.max_content_length)" if error.status == 413 else error.message

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ...records import LEX, SIDES
-from ...stored import FeatureCount, FeatureStatistics, spread
+from ...stored import FeatureCount, FeatureStatistics, most_frequent, spread
 from . import queries
 from .answers import whole
 from .scan import pages
@@ -51,7 +51,7 @@ def frequent_features(view: ServerView, field: str, k: int) -> list[FeatureCount
             sampled.update(features[field].keys())
         likely = [name for name, _ in sampled.most_common(_TRIED * k)]
         counts = Counter(dict(zip(likely, _counted(view, [(field, name) for name in likely]), strict=True)))
-    return _first(counts, k)
+    return most_frequent(counts, k)
 
 
 def features_like(view: ServerView, beginning: str, k: int) -> list[FeatureCount]:
@@ -59,7 +59,7 @@ def features_like(view: ServerView, beginning: str, k: int) -> list[FeatureCount
     before, space, _ = beginning.rpartition(" ")
     if not space:
         counts = view.frequencies()
-        return _first(Counter({name: n for name, n in counts.items() if name.startswith(beginning)}), k)
+        return most_frequent(Counter({name: n for name, n in counts.items() if name.startswith(beginning)}), k)
     query = queries.every(queries.feature(LEX, before.rpartition(" ")[2]))
     found: Counter[str] = Counter()
     hits = next(pages(view.server, view.state.passages_index, query, size=_LOOKED_AT), [])
@@ -68,12 +68,7 @@ def features_like(view: ServerView, beginning: str, k: int) -> list[FeatureCount
         found.update(names)
     likely = [name for name, _ in found.most_common(k)]
     by_side = [_counted(view, [(side, name) for name in likely]) for side in SIDES]
-    return _first(Counter({name: max(pair) for name, *pair in zip(likely, *by_side, strict=True)}), k)
-
-
-def _first(counts: Counter[str], k: int) -> list[FeatureCount]:
-    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [FeatureCount(name, count) for name, count in ordered[:k] if count > 0]
+    return most_frequent(Counter({name: max(pair) for name, *pair in zip(likely, *by_side, strict=True)}), k)
 
 
 def _counted(view: ServerView, features: Sequence[tuple[str, str]]) -> list[int]:

@@ -34,14 +34,7 @@ from .names import key, writing
 from .recovery import counted, recover
 from .scan import by_ids, records
 from .server import LOADING, Server
-from .state import (
-    ServerState,
-    drop_statistics,
-    read_state,
-    read_statistics,
-    write_state,
-    write_statistics,
-)
+from .state import ServerState, drop_statistics, read_state, read_statistics, write_state, write_statistics
 
 _AT_ONCE: Final = 500
 _PURGED_WITHIN: Final = 180.0
@@ -90,11 +83,7 @@ class ServerWriter(Writer):
         self._commit(generation, [one for one in new if one.document.id not in refused], gone)
 
     def _passages(
-        self,
-        documents: Iterable[EncodedDocument],
-        old: dict[str, Record],
-        generation: int,
-        refused: dict[str, Refusal],
+        self, documents: Iterable[EncodedDocument], old: dict[str, Record], generation: int, refused: dict[str, Refusal]
     ) -> Iterator[Action]:
         index = writing(self.state.passages_index)
         for encoded in documents:
