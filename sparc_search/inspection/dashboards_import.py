@@ -14,7 +14,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ..errors import EngineError
-from ..stores.opensearch.access import Access
+from ..stores.opensearch.access import ServerAccess
 
 # Both names of one header: OpenSearch Dashboards asks for the first, Kibana for the second.
 _GUARD: Final = {"osd-xsrf": "true", "kbn-xsrf": "true"}
@@ -41,7 +41,7 @@ class Imported:
 
 
 def import_objects(
-    access: Access, ndjson: str, *, overwrite: bool = True, path: str = "", seconds: float = 60.0
+    access: ServerAccess, ndjson: str, *, overwrite: bool = True, path: str = "", seconds: float = 60.0
 ) -> Imported:
     """Post the objects to the first address of `access`; `EngineError` if it takes none of them."""
     address = f"{access.urls[0]}{path}/api/saved_objects/_import" + ("?overwrite=true" if overwrite else "")
@@ -57,7 +57,7 @@ def _form(ndjson: str, boundary: str) -> bytes:
     return f"--{boundary}\r\n{head}\r\n{kind}\r\n\r\n{ndjson}\r\n--{boundary}--\r\n".encode()
 
 
-def _who(access: Access) -> dict[str, str]:
+def _who(access: ServerAccess) -> dict[str, str]:
     if access.api_key:
         return {"Authorization": f"ApiKey {access.api_key}"}
     if access.user:
@@ -73,7 +73,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _sent(request: urllib.request.Request, access: Access, seconds: float) -> bytes:
+def _sent(request: urllib.request.Request, access: ServerAccess, seconds: float) -> bytes:
     handlers: list[Any] = [_NoRedirect(), urllib.request.ProxyHandler({})]
     if access.ca_file:
         handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=access.ca_file)))
