@@ -18,10 +18,10 @@ from sparc_search.records import STRATEGIES, PartKind, ScorePart
 from sparc_search.stored import Listing
 
 from . import charts
-from .api import ask_of, view_of
+from .api import view_of
 from .excerpt import Excerpt, excerpt
 from .pages import page_response
-from .requests import Ask
+from .requests import Ask, ask_of
 from .state import state_of
 
 ROWS = 14
@@ -67,10 +67,9 @@ class Shown:
 async def page(request: Request) -> Response:
     """`GET /`."""
     state = state_of(request)
-    wanted = ask_of(request, strict=False)
-    if not wanted.question.strip():
-        return await page_response(request, "ask.html", lambda: _empty(state.index, wanted))
-    return await page_response(request, "ask.html", lambda: _answered(state.index, wanted))
+    wanted = ask_of(request.query_params, state.parameters, state.index.settings, strict=False)
+    shown = _answered if wanted.question.strip() else _empty
+    return await page_response(request, "ask.html", lambda: shown(state.index, wanted))
 
 
 def _empty(index: Index, wanted: Ask) -> dict[str, Any]:

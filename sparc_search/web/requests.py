@@ -9,6 +9,7 @@ from typing import Any, Final
 from starlette.datastructures import QueryParams
 
 from sparc_search.records import FIELDS, SIDES, STRATEGIES, Side, Strategy
+from sparc_search.settings import Settings
 from sparc_search.stored import Listing
 
 from .limits import WebLimits
@@ -115,8 +116,8 @@ class Ask:
         return with_query("/api/ask", self.query(explain=True))
 
 
-def ask_of(query: QueryParams, known: ApiParameters, *, k: int, strategy: str, strict: bool) -> Ask:
-    """What an address asks; `k` and `strategy` are the defaults of the server."""
+def ask_of(query: QueryParams, known: ApiParameters, settings: Settings, *, strict: bool) -> Ask:
+    """What an address asks; what it leaves open is as the settings of the server say."""
     given = Parameters(query, known.limits, known.ask if strict else None)
     where = given.each(known.only)
     for key, value in where:
@@ -124,8 +125,8 @@ def ask_of(query: QueryParams, known: ApiParameters, *, k: int, strategy: str, s
             raise conflicting("where", f"two values of {key!r} are asked for", "a passage has one: ask once for each")
     return Ask(
         given.one(known.q, ""),
-        given.one(known.k, min(k, known.limits.answers)),
-        given.one(known.strategy, known.strategy.value(strategy)),
+        given.one(known.k, min(settings.top_k, known.limits.answers)),
+        given.one(known.strategy, known.strategy.value(settings.strategy)),
         where,
         given.one(known.explain, False),
         given.one(known.rank, 1),
@@ -179,14 +180,13 @@ def passage_of(passage_id: str, query: QueryParams, known: ApiParameters, *, str
     given = Parameters(query, known.limits, known.passage if strict else None)
     if sum(bool(query.get(name)) for name in ("token", "phrase", "span")) > 1:
         raise conflicting("phrase", "a token, a phrase and a span exclude each other", "give one of them")
-    sides, sizes = given.one(known.side, SIDES), given.one(known.n, None)
     return PassageRequest(
         short("passage_id", passage_id, known.limits),
         given.one(known.token, None),
         given.one(known.phrase, ""),
         given.one(known.span, None),
-        sides,
-        sizes,
+        given.one(known.side, SIDES),
+        given.one(known.n, None),
         given.one(known.min, 0.0),
         "table" if strict else given.one(known.tab, "table"),
     )
