@@ -94,14 +94,11 @@ class PaperRuns:
         """An up-to-date index of the corpus for each model."""
         corpus = self.plan.corpus
         named = hashlib.sha256("\n".join(str(path.resolve()) for path in corpus).encode()).hexdigest()[:8]
-        found = {}
-        for model in self.models:
-            if model == "shipped" and self.plan.ready:
-                found[model] = self.plan.ready
-                continue
-            found[model] = self.plan.work / f"index-{self.encoder(model).fingerprint}-{named}"
-            bring_up_to_date(self.settings, self.encoder(model), found[model], corpus, self.watcher)
-        return found
+        folders = {"shipped": self.plan.ready} if self.plan.ready else {}
+        for model in [model for model in self.models if model not in folders]:
+            folders[model] = self.plan.work / f"index-{self.encoder(model).fingerprint}-{named}"
+            bring_up_to_date(self.settings, self.encoder(model), folders[model], corpus, self.watcher)
+        return folders
 
     def index(self, model: str, without: tuple[str, ...] = (), strategy: str = "hybrid") -> Index:
         """The index of a model, some parts of its questions switched off."""
@@ -181,12 +178,12 @@ class PaperRuns:
     def closed(self, model: str) -> Report:
         """A closed run."""
         variants = ["all parts", "without sparc"] if model == "shipped" else ["all parts"]
+        encoder = self.encoder(model)
 
         def measure() -> Report:
-            rows = evaluate_closed(self.encoder(model), self.paragraphs, variants)
-            return self.closed_report(rows, len(self.paragraphs))
+            return self.closed_report(evaluate_closed(encoder, self.paragraphs, variants), len(self.paragraphs))
 
-        return self.get(f"closed/{model}", {"model": self.encoder(model).fingerprint}, measure)
+        return self.get(f"closed/{model}", {"model": encoder.fingerprint}, measure)
 
     def closed_reader(self, folder: Path) -> Report:
         """The reader on the questions' own paragraphs; a sample, because it reads each question anew."""
@@ -200,8 +197,8 @@ class PaperRuns:
 
     def closed_report(self, rows: Iterator[list[ClosedRow]], paragraphs: int) -> Report:
         """Rows of all paragraphs, and their means."""
-        found = collected(rows, paragraphs, self.watcher)
-        return {**asdict(summarise(found)), "rows": [asdict(row) for row in found]}
+        every = collected(rows, paragraphs, self.watcher)
+        return {**asdict(summarise(every)), "rows": [asdict(row) for row in every]}
 
     def baseline(self, name: str, reader: Path | None) -> Report:
         """BM25 over the passages of the shipped model's index; with a reader, retrieve and read, of a sample."""

@@ -20,7 +20,7 @@ from sparc_search.stored import Listing
 from . import charts
 from .api import view_of
 from .excerpt import Excerpt, excerpt
-from .pages import page_response
+from .replies import page_response
 from .requests import Ask, ask_of
 from .state import state_of
 

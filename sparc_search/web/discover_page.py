@@ -15,7 +15,7 @@ from sparc_search.index import Index
 from . import downloads, requests
 from .api import discover_view
 from .excerpt import marked
-from .pages import page_response
+from .replies import page_response
 from .state import state_of
 
 KINDS = (("where", "is"), ("without", "is not"), ("features", "has"), ("without_features", "has not"))

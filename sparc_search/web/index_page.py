@@ -11,7 +11,7 @@ from sparc_search.inspection import Histogram, IndexView
 
 from . import charts
 from .feature_page import FIELD_TITLES
-from .pages import page_response
+from .replies import page_response
 from .state import state_of
 
 

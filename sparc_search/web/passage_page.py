@@ -18,9 +18,8 @@ from sparc_search.stored import Listing
 
 from . import requests
 from .api import passage_view
-from .pages import page_response
 from .rendering import shade
-from .replies import cut_long
+from .replies import cut_long, page_response
 from .state import state_of
 
 ROWS = 40
