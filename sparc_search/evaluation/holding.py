@@ -31,7 +31,7 @@ def answerable(questions: Iterable[OpenQuestion], texts: Iterable[str]) -> set[s
     missing = {question.id: question for question in questions}
     plain = {id: _needles(question) for id, question in missing.items() if not question.pattern}
     needed = {id: needed_texts(question.pattern) for id, question in missing.items() if question.pattern}
-    found: set[str] = set()
+    answered: set[str] = set()
     for block in _blocks(texts):
         words = [f" {normalise(text)} " for text in block] if plain else []
         joined = "\n".join(words)
@@ -46,8 +46,8 @@ def answerable(questions: Iterable[OpenQuestion], texts: Iterable[str]) -> set[s
         for id in hits:
             for waiting in (missing, plain, needed):
                 waiting.pop(id, None)
-        found |= hits
-    return found
+        answered |= hits
+    return answered
 
 
 @lru_cache(maxsize=4096)

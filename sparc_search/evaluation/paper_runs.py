@@ -73,10 +73,10 @@ class PaperRuns:
     def questions(self) -> dict[str, list[OpenQuestion]]:
         """The questions of each kind that were given."""
         plan = self.plan
-        found = {"squad": read_questions(plan.squad, plan.every, sample=plan.sample, seed=plan.seed)}
+        by_kind = {"squad": read_questions(plan.squad, plan.every, sample=plan.sample, seed=plan.seed)}
         if plan.trec:
-            found["trec"] = read_questions(plan.trec, sample=plan.sample, seed=plan.seed)
-        return found
+            by_kind["trec"] = read_questions(plan.trec, sample=plan.sample, seed=plan.seed)
+        return by_kind
 
     @cached_property
     def paragraphs(self) -> list[SquadParagraph]:
@@ -123,18 +123,18 @@ class PaperRuns:
 
     def measure_all(self) -> dict[str, Report]:
         """Everything, by name."""
-        found = {f"closed/{model}": self.closed(model) for model in self.models}
+        measured = {f"closed/{model}": self.closed(model) for model in self.models}
         for run in open_runs(list(self.models), list(self.questions)):
-            found[run.name] = self.open(run)
+            measured[run.name] = self.open(run)
         for name in self.questions:
-            found[f"{name}/answerable"] = self.answerable(name)
+            measured[f"{name}/answerable"] = self.answerable(name)
         for name in self.questions:
-            found[f"{name}/bm25"] = self.baseline(name, None)
+            measured[f"{name}/bm25"] = self.baseline(name, None)
         if self.plan.reader:
-            found["closed/reader"] = self.closed_reader(self.plan.reader)
+            measured["closed/reader"] = self.closed_reader(self.plan.reader)
             for name in self.questions:
-                found[f"{name}/reader"] = self.baseline(name, self.plan.reader)
-        return found
+                measured[f"{name}/reader"] = self.baseline(name, self.plan.reader)
+        return measured
 
     def get(self, name: str, key: dict[str, Any], measure: Callable[[], Report]) -> Report:
         """A kept measurement, or a new one."""

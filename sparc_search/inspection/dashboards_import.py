@@ -78,8 +78,8 @@ def _sent(request: urllib.request.Request, access: Access) -> bytes:
         handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=access.ca_file)))
     try:
         with urllib.request.build_opener(*handlers).open(request, timeout=_SECONDS) as answer:
-            found: bytes = answer.read(_LARGEST)
-            return found
+            body: bytes = answer.read(_LARGEST)
+            return body
     except urllib.error.HTTPError as error:
         with error:
             raise _refused(error.code, error.read(_LARGEST), access.shown) from error
@@ -134,7 +134,7 @@ def _reason(why: Mapping[str, Any]) -> str:
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(body)
+        answer = json.loads(body)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return answer if isinstance(answer, dict) else {}

@@ -132,15 +132,15 @@ async def ask_many(request: Request) -> Response:
 
 def _object(body: bytes, known: Collection[str]) -> dict[str, Any]:
     try:
-        found = json.loads(body)
+        fields = json.loads(body)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        fields = None
+    if not isinstance(fields, dict):
         raise HttpProblem(400, "no_json", "the body is not a JSON object", 'send {"questions": ["…"]}')
-    for key in found:
+    for key in fields:
         if key not in known:
             raise invalid(key[:40], f"there is no field {key[:40]!r}", f"known are: {', '.join(known)}")
-    return found
+    return fields
 
 
 def _questions(value: object, limits: WebLimits) -> list[str]:

@@ -122,13 +122,13 @@ def _terms(question: QuestionView) -> dict[str, float]:
 
 def matches(parts: Sequence[ScorePart], kind: PartKind, weights: Mapping[str, float]) -> tuple[Match, ...]:
     """Every n-gram of the question: first those that count, by what they give; then those that weigh nothing here."""
-    found = {part.name: part for part in parts if part.kind == kind}
-    most = max((part.value for part in found.values()), default=0.0) or 1.0
+    counted = {part.name: part for part in parts if part.kind == kind}
+    most = max((part.value for part in counted.values()), default=0.0) or 1.0
     rows = [
         Match(part.name, part.question_weight or 0.0, part.passage_weight, part.value, 100 * part.value / most)
-        for part in found.values()
+        for part in counted.values()
     ]
-    rest = [(name, weight) for name, weight in weights.items() if weight > 0 and name not in found]
+    rest = [(name, weight) for name, weight in weights.items() if weight > 0 and name not in counted]
     rest.sort(key=lambda pair: (-pair[1], pair[0]))
     return (*rows, *(Match(name, weight, None, 0.0, 0.0) for name, weight in rest))
 

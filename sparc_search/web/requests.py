@@ -101,11 +101,11 @@ class Ask:
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
-        own = replace(self, **changes)
-        pairs: Query = [("q", own.question), ("k", own.k), ("strategy", own.strategy)]
-        pairs += [("where", f"{key}={value}") for key, value in own.where]
-        pairs += [("explain", "true" if own.explain else ""), ("rank", own.rank if own.rank > 1 else "")]
-        return [*pairs, ("against", own.against)]
+        changed = replace(self, **changes)
+        pairs: Query = [("q", changed.question), ("k", changed.k), ("strategy", changed.strategy)]
+        pairs += [("where", f"{key}={value}") for key, value in changed.where]
+        pairs += [("explain", "true" if changed.explain else ""), ("rank", changed.rank if changed.rank > 1 else "")]
+        return [*pairs, ("against", changed.against)]
 
     def page(self, **changes: Any) -> str:
         """The address of its page."""
@@ -150,20 +150,20 @@ class PassageRequest:
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
-        own = replace(self, **changes)
+        changed = replace(self, **changes)
         return [
-            ("token", own.token),
-            ("phrase", own.phrase),
-            ("span", f"{own.span[0]}-{own.span[1]}" if own.span else ""),
-            ("side", own.sides[0] if len(own.sides) == 1 else ""),
-            ("n", own.sizes[0] if own.sizes else ""),
-            ("min", f"{own.threshold:g}" if own.threshold else ""),
+            ("token", changed.token),
+            ("phrase", changed.phrase),
+            ("span", f"{changed.span[0]}-{changed.span[1]}" if changed.span else ""),
+            ("side", changed.sides[0] if len(changed.sides) == 1 else ""),
+            ("n", changed.sizes[0] if changed.sizes else ""),
+            ("min", f"{changed.threshold:g}" if changed.threshold else ""),
         ]
 
     def page(self, **changes: Any) -> str:
         """The address of its page."""
-        own = replace(self, **changes)
-        pairs = [*own.query(), ("tab", "json" if own.tab == "json" else "")]
+        changed = replace(self, **changes)
+        pairs = [*changed.query(), ("tab", "json" if changed.tab == "json" else "")]
         return with_query(passage_path(self.id), pairs)
 
     def twin(self) -> str:
@@ -204,21 +204,21 @@ class Discover:
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
-        own = replace(self, **changes)
-        listing = own.listing
-        pairs: Query = [("of", own.of if own.of != "passages" else ""), ("text", listing.text)]
+        changed = replace(self, **changes)
+        listing = changed.listing
+        pairs: Query = [("of", changed.of if changed.of != "passages" else ""), ("text", listing.text)]
         pairs += [("where", f"{key}={value}") for key, value in listing.where]
         pairs += [("without", f"{key}={value}") for key, value in listing.without]
         pairs += [("feature", f"{field}:{name}") for field, name in listing.features]
         pairs += [("without_feature", f"{field}:{name}") for field, name in listing.without_features]
         pairs += [("document", listing.document_id), ("offset", listing.offset or "")]
         pairs += [("size", listing.size if listing.size != _ALL.size else "")]
-        return [*pairs, *(("column", column) for column in own.columns)]
+        return [*pairs, *(("column", column) for column in changed.columns)]
 
     def page(self, **changes: Any) -> str:
         """The address of its page."""
-        own = replace(self, **changes)
-        return with_query("/discover", [*own.query(), ("open", own.open)])
+        changed = replace(self, **changes)
+        return with_query("/discover", [*changed.query(), ("open", changed.open)])
 
     def listing_page(self, **changes: Any) -> str:
         """The page of another listing, from its first row."""
