@@ -11,7 +11,7 @@ import click
 from sparc_search.errors import SparcSearchError
 from sparc_search.settings import Settings
 
-from .options import json_option, settings_options
+from .options import Group, json_option, settings_options
 from .terminal import note, result, result_json, stdout, styled
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparc_search.stores.opensearch.access import Access
 
 
-@click.group()
+@click.group(cls=Group)
 def dashboards() -> None:
     """Views for OpenSearch Dashboards.
 

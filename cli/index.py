@@ -11,7 +11,7 @@ import click
 
 from sparc_search.settings import Settings
 
-from .options import json_option, settings_options
+from .options import Group, json_option, settings_options
 from .terminal import note, progress, result, result_json, stdout, styled
 
 if TYPE_CHECKING:  # opening an index imports numpy and more
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # opening an index imports numpy and more
     from sparc_search.stores.verification import Verification
 
 
-@click.group()
+@click.group(cls=Group)
 def index() -> None:
     """Look after an index."""
 

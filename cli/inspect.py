@@ -11,7 +11,7 @@ import click
 from sparc_search.errors import UsageError
 from sparc_search.settings import Settings
 
-from .options import Function, json_option, settings_options
+from .options import Function, Group, json_option, settings_options
 from .terminal import result, result_json
 
 if TYPE_CHECKING:  # opening an index imports numpy and more
@@ -33,7 +33,7 @@ def _top(default: int, what: str) -> Callable[[Function], Function]:
     )
 
 
-@click.group()
+@click.group(cls=Group)
 def inspect() -> None:
     """See the weights behind the answers.
 

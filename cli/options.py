@@ -37,6 +37,16 @@ class Common:
     flags: dict[str, object] = field(default_factory=dict)
 
 
+class Group(click.Group):
+    """A group whose list of commands shows their first sentences whole: click cuts them off with three dots."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Name and first sentence of each command."""
+        with formatter.section("Commands"):
+            shown = ((name, command) for name, command in sorted(self.commands.items()) if not command.hidden)
+            formatter.write_dl([(name, command.get_short_help_str(limit=1000)) for name, command in shown])
+
+
 class SettingOption(click.Option):
     """An option that gives a setting; `docs/configuration.md` lists them."""
 
@@ -69,8 +79,12 @@ def setting_option(key: str) -> Callable[[Function], Function]:
         cls=SettingOption,
         type=click.Choice(setting.choices) if setting.choices else _click_type(default),
         default=None,
-        help=f"{setting.help}  [default: {'automatic' if key == 'threads' else default}]",
+        help=setting.help + _shown_default("automatic" if key == "threads" else default),
     )
+
+
+def _shown_default(default: object) -> str:
+    return "" if default == "" else f"  [default: {default}]"
 
 
 def common_of(context: click.Context) -> Common:
