@@ -32,7 +32,9 @@ def current(location: Path) -> Path:
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
         name = ""
     if not name.startswith(_PREFIX) or not (location / name).is_dir():
-        raise IndexNotFound(f"there is no index at {location}", "make one with `sparc-search ingest PATH`")
+        raise IndexNotFound(
+            f"there is no index at {location}", "make one with `sparc-search ingest PATH`, or name another with --index"
+        )
     return location / name
 
 
