@@ -87,7 +87,7 @@ def call(home: Path, *arguments: str) -> str:
 
 @pytest.mark.slow
 def test_the_wheel_works_in_a_clean_environment_outside_the_checkout(elsewhere: Path) -> None:
-    assert call(elsewhere, "--version") == "sparc-search, version 0.1.0\n"
+    assert call(elsewhere, "--version") == f"sparc-search, version {CONFIG['metadata']['version']}\n"
     where = "import sparc_search.cli, sparc_search.loaders, sparc_search.mappings as m; print(m.__file__)"
     python = elsewhere / "env" / "bin" / "python"
     found = subprocess.run([python, "-c", where], cwd=elsewhere, capture_output=True, text=True, check=True).stdout

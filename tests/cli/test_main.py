@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import os
 import signal
 import subprocess
@@ -130,9 +131,15 @@ def test_wrong_usage_is_exit_code_2_and_harmless(capsys: pytest.CaptureFixture[s
     assert "\x1b" not in captured.err
 
 
+def _version() -> str:
+    config = configparser.ConfigParser()
+    config.read(Path(__file__).parents[2] / "setup.cfg", encoding="utf-8")
+    return config["metadata"]["version"]
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out == "sparc-search, version 0.1.0\n"
+    assert capsys.readouterr().out == f"sparc-search, version {_version()}\n"
 
 
 def test_an_error_is_a_sentence_and_a_remedy(add_command: AddCommand, capsys: pytest.CaptureFixture[str]) -> None:
