@@ -98,6 +98,7 @@ def test_a_checkpoint_of_an_older_version_says_nothing_of_newer_settings(tmp_pat
     state = json.loads(file.read_text())
     for name in ("dropout", "freeze_layers", "paths", "quantise"):
         del state["settings"][name]
+    del state["settings"]["batch"]["traps_per_passage"]
     file.write_text(json.dumps(state))
     resumed = training(checkpoint=tmp_path / "checkpoint")
     resumed.resume()
