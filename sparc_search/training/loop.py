@@ -285,12 +285,11 @@ class Training:
                 f"the checkpoint was made with {state['questions']} questions, the data now has {len(self.owner)}",
                 "resume with the same data files and held-out articles",
             )
-        before, now = state["settings"], asdict(self.settings)
-        changed = [
-            name
-            for name in ("batch", "accumulate", "seed", "freeze_layers", "quantise")
-            if before.get(name, now[name]) != now[name]
-        ]
+        now = asdict(self.settings)
+        before = {**now, **state["settings"]}  # an older version knew fewer of them
+        before["batch"] = {**now["batch"], **before["batch"]}
+        fixed = ("batch", "accumulate", "seed", "freeze_layers", "quantise")
+        changed = [name for name in fixed if before[name] != now[name]]
         if changed:
             raise UsageError(
                 f"{changed[0]} was {before[changed[0]]} before, and is {now[changed[0]]} now",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,20 @@ def test_stopped_and_prolonged(tmp_path: Path) -> None:
     whole.run(quiet)
     for name, value in whole.network.state_dict().items():
         assert torch.equal(value, resumed.network.state_dict()[name]), name
+
+
+def test_a_checkpoint_of_an_older_version_says_nothing_of_newer_settings(tmp_path: Path) -> None:
+    training(checkpoint=tmp_path / "checkpoint").run(quiet, stop=lambda: True)
+    file = tmp_path / "checkpoint" / "state.json"
+    state = json.loads(file.read_text())
+    for name in ("dropout", "freeze_layers", "paths", "quantise"):
+        del state["settings"][name]
+    del state["settings"]["batch"]["traps_per_passage"]
+    file.write_text(json.dumps(state))
+    resumed = training(checkpoint=tmp_path / "checkpoint")
+    resumed.resume()
+    resumed.run(quiet)
+    assert resumed.step == SETTINGS.steps
 
 
 def test_word_embeddings_stay_as_they_are_and_all_else_moves() -> None:
