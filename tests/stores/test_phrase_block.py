@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_blocks import blocks, random_block
+from random_blocks import blocks, coarse, random_block
 
 from sparc_search.errors import IndexDamaged
 from sparc_search.records import Passage, PhraseBlock
@@ -52,6 +52,17 @@ def test_impacts_of_more_than_nine_bits_survive() -> None:
     block = random_block(np.random.default_rng(3), 3)
     odd = dataclasses.replace(block, lex_impacts=block.lex_impacts + np.float32(1e-6))
     assert same(decode(encode(odd)), odd)
+
+
+@pytest.mark.parametrize("side", ["start", "end"])
+@pytest.mark.parametrize("column", ["vectors", "spans"])
+def test_one_wide_column_keeps_its_width_beside_narrow_ones(side: str, column: str) -> None:
+    block = coarse(random_block(np.random.default_rng(5), 30))
+    phrases = getattr(block, side)
+    wide = dataclasses.replace(phrases, **{column: np.full_like(getattr(phrases, column), 100)})
+    mixed = dataclasses.replace(block, **{side: wide})
+    assert len(encode(mixed)) > len(encode(block))
+    assert same(decode(encode(mixed)), mixed)
 
 
 def test_more_than_256_tokens_and_rows() -> None:
