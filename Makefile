@@ -11,11 +11,13 @@ TEST_EXTRAS := dev,torch,parquet,wikipedia,eval
 # Stamp files: an environment that is up to date costs nothing the second time.
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv $(VENV)
+	@echo "Making an environment in $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.core: $(VENV)/.made $(NEEDS)
-	$(RUN)/python -m pip install --quiet --editable .
+	@echo "Installing sparc-search and what it needs (about 360 MB: this takes a few minutes) ..."
+	@$(RUN)/python -m pip install --quiet --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made $(NEEDS)

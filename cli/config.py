@@ -10,11 +10,11 @@ from sparc_search.errors import UsageError
 from sparc_search.settings import FILE_NAME, read
 from sparc_search.trust import digest
 
-from .options import PATH, common_of, json_option
+from .options import PATH, Group, common_of, json_option
 from .terminal import note, print_table, result_json, styled
 
 
-@click.group()
+@click.group(cls=Group)
 def config() -> None:
     """Show the settings and where they come from."""
 

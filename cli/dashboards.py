@@ -11,14 +11,14 @@ import click
 from sparc_search.errors import SparcSearchError
 from sparc_search.settings import Settings
 
-from .options import FILE, json_option, option, settings_options
+from .options import FILE, Group, json_option, option, settings_options
 from .terminal import note, result, result_json, stdout, styled
 
 if TYPE_CHECKING:
     from sparc_search.inspection.dashboards_import import Imported
 
 
-@click.group()
+@click.group(cls=Group)
 def dashboards() -> None:
     """Views for OpenSearch Dashboards.
 

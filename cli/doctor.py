@@ -6,10 +6,11 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +21,7 @@ from sparc_search.errors import IndexNotFound, ModelNotFound, SparcSearchError
 from sparc_search.settings import Settings
 
 from .options import json_option, settings_options
-from .terminal import print_table, result_json, styled
+from .terminal import print_table, result, result_json, styled
 
 Status = Literal["ok", "note", "problem"]
 STYLES: dict[Status, str] = {"ok": "green", "note": "yellow", "problem": "bold red"}
@@ -49,8 +50,28 @@ def doctor(settings: Settings, as_json: bool) -> int:
     something is broken.
     """
     checks = list(examine(settings))
-    result_json(checks) if as_json else print_table(("", "", ""), map(_row, checks))
+    if as_json:
+        result_json(checks)
+    else:
+        print_table(("", "", ""), map(_row, _gathered(checks)))
+        result(f"\n{_verdict(checks)}")
     return int(any(check.status == "problem" for check in checks))
+
+
+def _gathered(checks: Iterable[Check]) -> Iterator[Check]:
+    """What is absent from one extra has one remedy: one line for it all."""
+    for (status, detail, remedy), group in groupby(checks, lambda check: (check.status, check.detail, check.remedy)):
+        names = [check.name for check in group]
+        if status == "note" and len(names) > 1:
+            names = [f"{names[0]} and {len(names) - 1} more"]
+        yield from (Check(name, status, detail, remedy) for name in names)
+
+
+def _verdict(checks: Iterable[Check]) -> str:
+    problems = [check.name for check in checks if check.status == "problem"]
+    if problems:
+        return f"Not all is well: {', '.join(problems)}."
+    return "Everything that is needed is there and works. A note is no problem: it says what else could be had."
 
 
 def examine(settings: Settings) -> Iterator[Check]:

@@ -14,9 +14,10 @@ from .evaluate_report import report
 from .evaluate_squad import squad
 from .evaluate_tables import tables
 from .evaluate_teach import teach
+from .options import Group
 
 
-@click.group()
+@click.group(cls=Group)
 def evaluate() -> None:
     """Measure how good the answers are."""
 

@@ -12,7 +12,7 @@ import click
 
 from sparc_search.settings import Settings
 
-from .options import PATH, json_option, open_index, option, settings_options
+from .options import PATH, Group, json_option, open_index, option, settings_options
 from .terminal import note, progress, result, result_json, stdout, styled
 
 if TYPE_CHECKING:  # opening an index imports numpy and more
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # opening an index imports numpy and more
     from sparc_search.stores.verification import Verification
 
 
-@click.group()
+@click.group(cls=Group)
 def index() -> None:
     """Look after an index."""
 

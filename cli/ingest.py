@@ -29,8 +29,10 @@ _SHOWN_REJECTS = 5
 @settings_options("index", "engine", "encoder", "model", "threads")
 @click.option("--format", "format_", default="", metavar="NAME", help="Read every file with this reader (a plugin).")
 @click.option("--id-field", default="", help="Field or column that holds the id.  [default: id, _id, docid, doc_id]")
-@click.option("--text-field", default="", help="… the text.  [default: text, contents, content, body]")
-@click.option("--title-field", default="", help="… the title.  [default: title]")
+@click.option(
+    "--text-field", default="", help="Field or column that holds the text.  [default: text, contents, content, body]"
+)
+@click.option("--title-field", default="", help="Field or column that holds the title.  [default: title]")
 @click.option("--include", multiple=True, metavar="GLOB", help="Read only files like this. Repeatable.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files or folders like this. Repeatable.")
 @click.option("--corpus", default="", metavar="NAME", help="Put NAME/ before every id, and NAME in the metadata.")

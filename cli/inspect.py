@@ -10,7 +10,7 @@ import click
 from sparc_search.errors import UsageError
 from sparc_search.settings import Settings
 
-from .options import Decorator, json_option, open_index, option, settings_options
+from .options import Decorator, Group, json_option, open_index, option, settings_options
 from .terminal import result, result_json
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def _top(default: int, what: str) -> Decorator:
     return option("--top", type=click.IntRange(1), default=default, help=f"Most {what} shown (not with --json).")
 
 
-@click.group()
+@click.group(cls=Group)
 def inspect() -> None:
     """See the weights behind the answers.
 

@@ -9,7 +9,7 @@ import click
 
 from sparc_search.errors import ModelNotFound
 
-from .options import PATH, json_option, option
+from .options import PATH, Group, json_option, option
 from .terminal import note, print_table, result, result_json, styled
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STYLES = {"verified": "green", "damaged": "bold red", "missing": "bold red", "not listed": "yellow"}
 
 
-@click.group()
+@click.group(cls=Group)
 def model() -> None:
     """Show, export and fetch models."""
 

@@ -13,7 +13,7 @@ import click
 
 from sparc_search.errors import ServerError
 
-from .options import PATH, Decorator, json_option, option
+from .options import PATH, Decorator, Group, json_option, option
 from .terminal import note, print_table, progress, result, result_json, styled
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ data_option: Decorator = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def opensearch() -> None:
     """Run OpenSearch on this machine, without Docker.
 

@@ -48,6 +48,16 @@ class Common:
     flags: dict[str, object] = field(default_factory=dict)
 
 
+class Group(click.Group):
+    """A group whose list of commands shows their first sentences whole: click cuts them off with three dots."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Name and first sentence of each command."""
+        with formatter.section("Commands"):
+            shown = ((name, command) for name, command in sorted(self.commands.items()) if not command.hidden)
+            formatter.write_dl([(name, command.get_short_help_str(limit=1000)) for name, command in shown])
+
+
 class SettingOption(click.Option):
     """An option that gives a setting; `docs/configuration.md` lists them."""
 
@@ -83,7 +93,7 @@ def setting_option(key: str) -> Decorator:
         cls=SettingOption,
         type=click.Choice(setting.choices) if setting.choices else _click_type(default),
         default=None,
-        help=f"{setting.help}  [default: {'automatic' if key == 'threads' else default}]",
+        help=setting.help + _shown_default("automatic" if key == "threads" else default),
     )
 
 
@@ -92,6 +102,10 @@ def open_index(settings: Settings) -> Index:
     from sparc_search.index import Index
 
     return Index.open(settings=settings)
+
+
+def _shown_default(default: object) -> str:
+    return "" if default == "" else f"  [default: {default}]"
 
 
 def common_of(context: click.Context) -> Common:

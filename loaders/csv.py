@@ -77,7 +77,7 @@ def _item(row: Sequence[str], number: int, names: Sequence[str], source: str, op
     if len(row) > len(names) or (len(row) < len(names) and names is not _HEADERLESS) or len(row) < 2 <= len(names):
         return RejectedDocument(
             f"row {number}: {len(row)} columns instead of {len(names)} ({', '.join(names)})",
-            "check the row; a table without a header must be id, text, title",
+            "check the row, or name the text column (--text-field); without a header it must be id, text, title",
         )
     record = dict(zip(names, row, strict=False))
     return located(f"row {number}", fields.document, record, source, number, options)

@@ -133,7 +133,7 @@ def _root(path: str) -> Root:
         if next(glob.iglob(absolute, recursive=True), None) is None:
             raise ReaderError(f"no file fits {path}", "check the pattern; ** goes into folders")
         return Root("glob", absolute)
-    raise ReaderError(f"there is no {path}", "check the path")
+    raise ReaderError(f"there is no file or folder {path}", "check the path")
 
 
 def _has_files(folder: str) -> bool:

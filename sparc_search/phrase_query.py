@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
-class PhraseQuery:
-    """All that a question gives to the score of a phrase; the weights are on the grid on which sums are exact."""
+class PhraseQuery(NamedTuple):
+    """All that a question gives to the score of a phrase, in the order in which compiled code takes it.
+
+    The weights are on the grid on which sums are exact.
+    """
 
     vectors: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]  # for starts, ends and passages
     sizes: NDArray[np.int64]  # (n-grams,) n of each, ascending

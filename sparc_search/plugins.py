@@ -150,8 +150,8 @@ def _entry(group: Group, name: str) -> _Entry:
 
 
 def _entries(group: Group) -> list[_Entry]:
-    """In order of precedence: built-ins first, then by distribution, so that the winner never varies."""
-    return [*(_Entry(group, *item) for item in BUILT_IN[group].items()), *_installed(group)]
+    """In order of precedence, and by name: built-ins first, then by distribution, so that the winner never varies."""
+    return [*(_Entry(group, *item) for item in sorted(BUILT_IN[group].items())), *_installed(group)]
 
 
 def _installed(group: Group) -> list[_Entry]:

@@ -149,6 +149,11 @@ class CheckReport:
     counts: Mapping[str, int]
     problems: tuple[Problem, ...]
 
+    @property
+    def derived(self) -> list[str]:
+        """Names of the derived parts that something is wrong with."""
+        return sorted({problem.derived for problem in self.problems if problem.derived})
+
 
 # --- looking at an index ---------------------------------------------------------------------------------------------
 
@@ -222,6 +227,12 @@ class ListedDocuments:
     documents: tuple[DocumentFacts, ...]
     total: int | None
     more: bool
+
+
+def most_frequent(counts: Mapping[str, int], k: int) -> list[FeatureCount]:
+    """The k features that stand in most passages, ties by name; none that stands nowhere."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [FeatureCount(name, count) for name, count in ordered[:k] if count > 0]
 
 
 def spread(values: NDArray[np.float64], bins: int) -> FeatureStatistics:

@@ -225,7 +225,7 @@ def test_there_is_no_index(tmp_path: Path, toy_encoder: Encoder) -> None:
 def test_another_model_made_it(engine: Engine, make: Make, toy_encoder: Any) -> None:
     make(*DOCUMENTS)
     toy_encoder.fingerprint = "toy-2"
-    with pytest.raises(IndexMismatch, match=r"toy-1.*toy-2.*reencode"):
+    with pytest.raises(IndexMismatch, match=r"toy-1.*toy-2.*index upgrade"):
         Index.open(settings=engine.settings(), encoder=toy_encoder)
 
 

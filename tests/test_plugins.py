@@ -45,6 +45,12 @@ def test_every_built_in_loads_and_says_what_it_does(group: plugins.Group) -> Non
     assert all(p.summary for p in built_in)
 
 
+@pytest.mark.parametrize("group", plugins.GROUPS)
+def test_built_ins_are_described_by_name(group: plugins.Group) -> None:
+    described = [p.name for p in plugins.describe() if p.group == group and p.origin.startswith("sparc-search 0.")]
+    assert described == sorted(plugins.BUILT_IN[group])
+
+
 def test_the_toy_encoder_comes_in_by_the_same_door(toy_plugin: Path) -> None:
     assert "toy" in plugins.names("encoders")
     assert isinstance(plugins.load("encoders", "toy")("default", threads=0), Encoder)

@@ -28,6 +28,7 @@ from sparc_search.evaluation.questions import OpenQuestion, read_questions
 from sparc_search.index import cleaned
 from sparc_search.records import EncodedQuestion
 from sparc_search.stores.local import LocalEngine
+from sparc_search.stores.local.segment_files import FAISS, listed_segments
 from sparc_search.stores.local.view import LocalView
 from tools.benchmark_page import table, write_section
 
@@ -130,7 +131,8 @@ def _by_passage(view: LocalView) -> Way:
         return [hit.passage_id for hit in view.dense_search(vectors, max(DEPTHS), {})[0].hits]
 
     stored = [segment.dense for segment in view.state.segments]
-    size = sum(own.vectors.nbytes + own.scales.nbytes + own.faiss_bytes() for own in stored)
+    size = sum(own.vectors.nbytes + own.scales.nbytes for own in stored)
+    size += sum(listed.files[FAISS][0] for listed in listed_segments(view.connection) if FAISS in listed.files)
     return Way("one vector a passage, as it is searched", size, nearest)
 
 

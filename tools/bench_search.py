@@ -31,6 +31,7 @@ from sparc_search.records import Passage
 from sparc_search.stores.local import LocalEngine
 from sparc_search.stores.local.view import LocalView
 from tools.benchmark_page import table, write_section
+from tools.block_sizes import bytes_by_part
 from tools.brute_force import best_of_all, ranks
 from tools.memory import memory
 
@@ -166,7 +167,8 @@ def _weight(view: LocalView, facts: Mapping[str, object]) -> str:
     sizes, words = facts["bytes"], facts["words"]
     assert isinstance(sizes, Mapping)
     assert isinstance(words, int)
-    parts = {f"block: {part}": size for part, size in view.block_bytes().items()}
+    blocks = (data for (data,) in view.connection.execute("SELECT block FROM encoded"))
+    parts = {f"block: {part}": size for part, size in bytes_by_part(blocks).items()}
     whole = {name: int(sizes[name]) for name in ("postings", "vectors", "rows")}
     together = {
         "blocks": sum(parts.values()),

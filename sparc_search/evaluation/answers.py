@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
@@ -23,17 +23,13 @@ def normalise(answer: str) -> str:
 
 def exact_match(found: str, right: Iterable[str]) -> float:
     """1 if the answer equals one of the right ones, else 0."""
-    return best(lambda one: float(normalise(found) == normalise(one)), right)
+    return float(normalise(found) in map(normalise, right))
 
 
 def f1(found: str, right: Iterable[str]) -> float:
     """Largest word overlap with one of the right answers."""
-    return best(lambda one: _overlap(normalise(found).split(), normalise(one).split()), right)
-
-
-def best(measure: Callable[[str], float], right: Iterable[str]) -> float:
-    """The measure's largest value over the right answers."""
-    return max(map(measure, right), default=0.0)
+    words = normalise(found).split()
+    return max((_overlap(words, normalise(answer).split()) for answer in right), default=0.0)
 
 
 def _overlap(found: list[str], right: list[str]) -> float:

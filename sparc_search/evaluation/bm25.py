@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ..errors import MissingExtra
 from ..records import Answer, Passage, Reply
@@ -42,21 +44,9 @@ class Bm25:
 
     def propose(self, question: str, k: int) -> list[Proposal]:
         """The best passages with a positive score, ties by id."""
-        return self.propose_many([question], k)[0]
-
-    def propose_many(self, questions: Sequence[str], k: int) -> list[list[Proposal]]:
-        """The best passages of each question."""
-        words = self._library.tokenize(list(questions), stopwords="en", return_ids=False, show_progress=False)
         known = self._index.vocab_dict
-        proposals = []
-        for tokens in words:
-            ids = [known[token] for token in tokens if token in known]
-            proposals.append(self._best(ids, k))
-        return proposals
-
-    def _best(self, ids: list[int], k: int) -> list[Proposal]:
-        import numpy as np
-
+        (words,) = self._tokens([question], return_ids=False)
+        ids = [known[word] for word in words if word in known]
         if not ids:
             return []
         scores = self._index.get_scores_from_ids(ids)
@@ -65,8 +55,8 @@ class Bm25:
         chosen = sorted((-float(scores[row]), self.passages[row].id, int(row)) for row in best)
         return [Proposal(self.passages[row], -score) for score, _, row in chosen if score < 0]
 
-    def _tokens(self, texts: list[str]) -> Any:
-        return self._library.tokenize(texts, stopwords="en", show_progress=False)
+    def _tokens(self, texts: list[str], **options: Any) -> Any:
+        return self._library.tokenize(texts, stopwords="en", show_progress=False, **options)
 
 
 def passages_only(bm25: Bm25, question: str, k: int) -> Reply:
@@ -74,7 +64,8 @@ def passages_only(bm25: Bm25, question: str, k: int) -> Reply:
     began = time.perf_counter()
     proposals = bm25.propose(question, k)
     seconds = time.perf_counter() - began
-    answers = tuple(
-        Answer(one.passage.text, one.score, one.passage, 0, len(one.passage.text), ("sparse",), ()) for one in proposals
-    )
-    return Reply(question, answers, "sparse", 0, len(proposals), {"retrieve": seconds})
+    answers = []
+    for proposal in proposals:
+        text = proposal.passage.text
+        answers.append(Answer(text, proposal.score, proposal.passage, 0, len(text), ("sparse",), ()))
+    return Reply(question, tuple(answers), "sparse", 0, len(proposals), {"retrieve": seconds})

@@ -16,19 +16,14 @@ _AT_ONCE = 2_000_000
 
 
 def interval(
-    values: ArrayLike,
-    groups: Sequence[Hashable] | None = None,
-    *,
-    level: float = 0.95,
-    rounds: int = ROUNDS,
-    seed: int = 0,
+    values: ArrayLike, groups: Sequence[Hashable] | None = None, *, rounds: int = ROUNDS, seed: int = 0
 ) -> tuple[float, float]:
-    """The percentile interval of the mean; `groups` says which values are drawn together."""
+    """The percentile interval of the mean that holds 95 %; `groups` says which values are drawn together."""
     sums, counts = grouped(values, groups)
     if not len(sums):
         return (0.0, 0.0)
     means = np.concatenate(list(_means(sums, counts, rounds, np.random.default_rng(seed))))
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(means, [0.025, 0.975])
     return float(low), float(high)
 
 

@@ -32,7 +32,7 @@ def observe(question: OpenQuestion, reply: Reply) -> Observation | None:
 
 def calibrate(seen: Sequence[Observation]) -> Calibration:
     """The calibration that fits best."""
-    return fit([one.score for one in seen], [one.rival for one in seen], [one.right for one in seen])
+    return fit([answer.score for answer in seen], [answer.rival for answer in seen], [answer.right for answer in seen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,16 @@ class Band:
     right: float
 
 
-def reliability(calibration: Calibration, seen: Iterable[Observation], bands: int = 10) -> list[Band]:
+def reliability(calibration: Calibration, seen: Iterable[Observation]) -> list[Band]:
     """The calibration curve of what was observed."""
-    return bands_of(((calibration.confidence(one.score, one.rival), one.right) for one in seen), bands)
+    return bands_of((calibration.confidence(answer.score, answer.rival), answer.right) for answer in seen)
 
 
 def bands_of(answers: Iterable[tuple[float, bool]], bands: int = 10) -> list[Band]:
     """In each band, confidence said and accuracy found, from pairs of (confidence, whether it was right)."""
-    found: list[list[tuple[float, bool]]] = [[] for _ in range(bands)]
+    by_band: list[list[tuple[float, bool]]] = [[] for _ in range(bands)]
     for sure, right in answers:
-        found[min(int(sure * bands), bands - 1)].append((sure, right))
+        by_band[min(int(sure * bands), bands - 1)].append((sure, right))
     return [
         Band(
             number / bands,
@@ -64,7 +64,7 @@ def bands_of(answers: Iterable[tuple[float, bool]], bands: int = 10) -> list[Ban
             round(sum(sure for sure, _ in band) / len(band), 4),
             round(sum(right for _, right in band) / len(band), 4),
         )
-        for number, band in enumerate(found)
+        for number, band in enumerate(by_band)
         if band
     ]
 

@@ -95,12 +95,12 @@ def read_closed(reader: CrossEncoder, paragraphs: Sequence[SquadParagraph]) -> I
 
 def collected(rows: Iterable[list[ClosedRow]], paragraphs: int, watcher: Watcher = QUIET) -> list[ClosedRow]:
     """The rows of so many paragraphs."""
-    found: list[ClosedRow] = []
+    collected_rows: list[ClosedRow] = []
     with watcher.counting("evaluating", paragraphs) as tell:
         for some in rows:
-            found += some
+            collected_rows += some
             tell()
-    return found
+    return collected_rows
 
 
 def paragraph_windows(encoder: Encoder, paragraph: SquadParagraph) -> list[Passage]:

@@ -33,8 +33,8 @@ def comparison_table(measured: Mapping[str, Report]) -> str:
 
 
 def _row(what: str, before: Report, after: Report) -> tuple[str, ...]:
-    found = compare(before["rows"], after["rows"])
-    em = found.exact_match
+    compared = compare(before["rows"], after["rows"])
+    em = compared.exact_match
     p_value = "< 0.001" if em.p_value < 0.001 else f"{em.p_value:.3f}"
     shown = (f"{em.first:.1f}", f"{em.second:.1f}", f"{em.difference:+.1f}")
-    return what, f"{found.questions:,}", *shown, f"{em.interval[0]:+.1f} to {em.interval[1]:+.1f}", p_value
+    return what, f"{compared.questions:,}", *shown, f"{em.interval[0]:+.1f} to {em.interval[1]:+.1f}", p_value

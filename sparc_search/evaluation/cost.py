@@ -79,10 +79,10 @@ class GrowingCorpus:
             key = {**chosen, "strategy": self.settings.strategy, "part": digest(path)}
             grown = self._kept.get(f"cost/{size}/encoding", key, partial(self._grow, path))
             ask = partial(self._ask, asked, size, self.sizes[number + 1 :])
-            found = self._kept.get(f"cost/{size}/asking", key, ask)
+            asked_at_size = self._kept.get(f"cost/{size}/asking", key, ask)
             seconds, tokens = round(seconds + grown["seconds"], 1), round(tokens + grown["tokens"])
-            names = [one.name for one in fields(CostPoint) if one.name in found]
-            yield CostPoint(seconds, tokens, **{name: found[name] for name in names})
+            names = [point_field.name for point_field in fields(CostPoint) if point_field.name in asked_at_size]
+            yield CostPoint(seconds, tokens, **{name: asked_at_size[name] for name in names})
 
     def _grow(self, path: Path) -> dict[str, Any]:
         summary = bring_up_to_date(self.settings, self.encoder, self.settings.index, [path], self.watcher)

@@ -7,10 +7,8 @@ regular expression, if it is found anywhere in the text.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import accumulate
 
 from .answers import normalise
 from .needed_texts import folded, needed_texts
@@ -33,23 +31,23 @@ def answerable(questions: Iterable[OpenQuestion], texts: Iterable[str]) -> set[s
     missing = {question.id: question for question in questions}
     plain = {id: _needles(question) for id, question in missing.items() if not question.pattern}
     needed = {id: needed_texts(question.pattern) for id, question in missing.items() if question.pattern}
-    found: set[str] = set()
+    answered: set[str] = set()
     for block in _blocks(texts):
         words = [f" {normalise(text)} " for text in block] if plain else []
-        joined, raw = "\n".join(words), "\n".join(block)
-        without_case = folded(raw) if needed else ""
+        joined = "\n".join(words)
+        without_case = folded("\n".join(block)) if needed else ""
         hits = {id for id, needles in plain.items() if any(needle in joined for needle in needles)}
         hits |= {
             id
             for id, needles in needed.items()
             if not needles or any(needle in without_case for needle in needles)
-            if _found(missing[id].pattern, raw, block)
+            if any(map(compiled(missing[id].pattern).search, block))
         }
         for id in hits:
             for waiting in (missing, plain, needed):
                 waiting.pop(id, None)
-        found |= hits
-    return found
+        answered |= hits
+    return answered
 
 
 @lru_cache(maxsize=4096)
@@ -74,22 +72,6 @@ def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
             block, size = [], 0
     if block:
         yield block
-
-
-def _found(pattern: str, joined: str, block: Sequence[str]) -> bool:
-    """A match in the joined texts counts only if one of them holds it alone."""
-    search = compiled(pattern).search
-    starts: list[int] | None = None
-    at = 0
-    while match := search(joined, at):
-        starts = starts or list(accumulate((len(text) + 1 for text in block[:-1]), initial=0))
-        number = bisect_right(starts, match.start()) - 1
-        if search(block[number]):
-            return True
-        at = starts[number] + len(block[number]) + 1
-        if at > len(joined):
-            break
-    return False
 
 
 def words_of(text: str) -> set[str]:

@@ -52,8 +52,8 @@ def run_over(
 
 def share_answerable(index: Index, asked: Sequence[OpenQuestion]) -> float:
     """In percent, the questions whose answer stands somewhere in the index."""
-    found = answerable(asked, (passage.text for passage in passages_of(index.engine)))
-    return percent(len(found), len(asked))
+    answered = answerable(asked, (passage.text for passage in passages_of(index.engine)))
+    return percent(len(answered), len(asked))
 
 
 def measured(

@@ -26,21 +26,21 @@ def needed_texts(pattern: str) -> frozenset[str]:
 
 
 def _needed(parts: Iterable[tuple[Any, Any]]) -> frozenset[str]:
-    found: list[Collection[str]] = []
+    needed: list[Collection[str]] = []
     run = ""
     for code, value in parts:
         if code is codes.LITERAL and value < 128:
             run += chr(value)
             continue
-        found.append({run})
+        needed.append({run})
         run = ""
         if code is codes.BRANCH:
             branches = [_needed(branch) for branch in value[1]]
-            found.append(frozenset().union(*branches) if all(branches) else ())
+            needed.append(frozenset().union(*branches) if all(branches) else ())
         elif code is codes.SUBPATTERN:
-            found.append(_needed(value[-1]))
+            needed.append(_needed(value[-1]))
         elif code in _REPEATS and value[0] > 0:
-            found.append(_needed(value[2]))
-    found.append({run})
-    best = max(found, key=lambda texts: min(map(len, texts), default=0))
+            needed.append(_needed(value[2]))
+    needed.append({run})
+    best = max(needed, key=lambda texts: min(map(len, texts), default=0))
     return frozenset(map(folded, best)) - {""}

@@ -131,9 +131,9 @@ def summarise(rows: Sequence[OpenRow], seconds: float, seed: int = 0) -> OpenRep
     )
 
 
-def recall(ranks: Sequence[int], cuts: Sequence[int] = CUTS) -> dict[str, float]:
+def recall(ranks: Sequence[int]) -> dict[str, float]:
     """Share of questions whose first right one stands at a cut or before it, in percent."""
-    return {f"@{cut}": percent(sum(0 < rank <= cut for rank in ranks), max(1, len(ranks))) for cut in cuts}
+    return {f"@{cut}": percent(sum(0 < rank <= cut for rank in ranks), max(1, len(ranks))) for cut in CUTS}
 
 
 def percent(part: float, whole: float) -> float:

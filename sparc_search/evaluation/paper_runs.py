@@ -73,10 +73,10 @@ class PaperRuns:
     def questions(self) -> dict[str, list[OpenQuestion]]:
         """The questions of each kind that were given."""
         plan = self.plan
-        found = {"squad": read_questions(plan.squad, plan.every, sample=plan.sample, seed=plan.seed)}
+        by_kind = {"squad": read_questions(plan.squad, plan.every, sample=plan.sample, seed=plan.seed)}
         if plan.trec:
-            found["trec"] = read_questions(plan.trec, sample=plan.sample, seed=plan.seed)
-        return found
+            by_kind["trec"] = read_questions(plan.trec, sample=plan.sample, seed=plan.seed)
+        return by_kind
 
     @cached_property
     def paragraphs(self) -> list[SquadParagraph]:
@@ -94,14 +94,11 @@ class PaperRuns:
         """An up-to-date index of the corpus for each model."""
         corpus = self.plan.corpus
         named = hashlib.sha256("\n".join(str(path.resolve()) for path in corpus).encode()).hexdigest()[:8]
-        found = {}
-        for model in self.models:
-            if model == "shipped" and self.plan.ready:
-                found[model] = self.plan.ready
-                continue
-            found[model] = self.plan.work / f"index-{self.encoder(model).fingerprint}-{named}"
-            bring_up_to_date(self.settings, self.encoder(model), found[model], corpus, self.watcher)
-        return found
+        folders = {"shipped": self.plan.ready} if self.plan.ready else {}
+        for model in [model for model in self.models if model not in folders]:
+            folders[model] = self.plan.work / f"index-{self.encoder(model).fingerprint}-{named}"
+            bring_up_to_date(self.settings, self.encoder(model), folders[model], corpus, self.watcher)
+        return folders
 
     def index(self, model: str, without: tuple[str, ...] = (), strategy: str = "hybrid") -> Index:
         """The index of a model, some parts of its questions switched off."""
@@ -126,18 +123,18 @@ class PaperRuns:
 
     def measure_all(self) -> dict[str, Report]:
         """Everything, by name."""
-        found = {f"closed/{model}": self.closed(model) for model in self.models}
+        measured = {f"closed/{model}": self.closed(model) for model in self.models}
         for run in open_runs(list(self.models), list(self.questions)):
-            found[run.name] = self.open(run)
+            measured[run.name] = self.open(run)
         for name in self.questions:
-            found[f"{name}/answerable"] = self.answerable(name)
+            measured[f"{name}/answerable"] = self.answerable(name)
         for name in self.questions:
-            found[f"{name}/bm25"] = self.baseline(name, None)
+            measured[f"{name}/bm25"] = self.baseline(name, None)
         if self.plan.reader:
-            found["closed/reader"] = self.closed_reader(self.plan.reader)
+            measured["closed/reader"] = self.closed_reader(self.plan.reader)
             for name in self.questions:
-                found[f"{name}/reader"] = self.baseline(name, self.plan.reader)
-        return found
+                measured[f"{name}/reader"] = self.baseline(name, self.plan.reader)
+        return measured
 
     def get(self, name: str, key: dict[str, Any], measure: Callable[[], Report]) -> Report:
         """A kept measurement, or a new one."""
@@ -181,12 +178,12 @@ class PaperRuns:
     def closed(self, model: str) -> Report:
         """A closed run."""
         variants = ["all parts", "without sparc"] if model == "shipped" else ["all parts"]
+        encoder = self.encoder(model)
 
         def measure() -> Report:
-            rows = evaluate_closed(self.encoder(model), self.paragraphs, variants)
-            return self.closed_report(rows, len(self.paragraphs))
+            return self.closed_report(evaluate_closed(encoder, self.paragraphs, variants), len(self.paragraphs))
 
-        return self.get(f"closed/{model}", {"model": self.encoder(model).fingerprint}, measure)
+        return self.get(f"closed/{model}", {"model": encoder.fingerprint}, measure)
 
     def closed_reader(self, folder: Path) -> Report:
         """The reader on the questions' own paragraphs; a sample, because it reads each question anew."""
@@ -200,8 +197,8 @@ class PaperRuns:
 
     def closed_report(self, rows: Iterator[list[ClosedRow]], paragraphs: int) -> Report:
         """Rows of all paragraphs, and their means."""
-        found = collected(rows, paragraphs, self.watcher)
-        return {**asdict(summarise(found)), "rows": [asdict(row) for row in found]}
+        every = collected(rows, paragraphs, self.watcher)
+        return {**asdict(summarise(every)), "rows": [asdict(row) for row in every]}
 
     def baseline(self, name: str, reader: Path | None) -> Report:
         """BM25 over the passages of the shipped model's index; with a reader, retrieve and read, of a sample."""

@@ -36,7 +36,8 @@ def digest(path: Path) -> str:
 
 def machine() -> str:
     """The processor and how many of it, in words."""
-    names = re.findall(r"model name\s*:\s*(.+)", _read("/proc/cpuinfo"))
+    facts = Path("/proc/cpuinfo")  # of Linux
+    names = re.findall(r"model name\s*:\s*(.+)", facts.read_text("utf-8") if facts.exists() else "")
     return f"{os.cpu_count()} x {names[0] if names else platform.processor() or platform.machine()}"
 
 
@@ -46,13 +47,6 @@ def package_version() -> str:
         return version("sparc-search")
     except PackageNotFoundError:  # run from a checkout that is not installed
         return "unknown"
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text("utf-8")
-    except OSError:
-        return ""
 
 
 def write_report(path: Path, report: Mapping[str, Any]) -> None:

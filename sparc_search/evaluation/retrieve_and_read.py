@@ -26,7 +26,7 @@ class RetrieveAndRead:
         began = time.perf_counter()
         proposals = self.bm25.propose(question, self.passages_read)
         retrieved = time.perf_counter()
-        spans = self.reader.read(question, [one.passage for one in proposals]) if proposals else []
+        spans = self.reader.read(question, [proposal.passage for proposal in proposals]) if proposals else []
         answers = mixed(spans, proposals, self.mix)[:k]
         seconds = {"retrieve": retrieved - began, "read": time.perf_counter() - retrieved}
         return Reply(question, tuple(answers), "sparse", 0, len(proposals), seconds)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ..errors import NotThere
 from ..index import Index
-from ..records import PART_KINDS, Answer, PartKind, Retriever, ScorePart, Strategy
+from ..records import PART_KINDS, Answer, PartKind, Reply, Retriever, ScorePart, Strategy
+from .plain import view_from
 from .question import QuestionView, question_view
 from .summaries import PassageFacts, facts
 
@@ -82,35 +83,22 @@ def answer_view(
     other = rank + 1 if against is None else against
     asked = max(k or index.settings.top_k, rank, other)
     reply = index.ask(question, k=asked, strategy=strategy, where=where, explain=True)
-    answers = tuple(explained(number, answer) for number, answer in enumerate(reply.answers, start=1))
+    answers = explained(reply)
     if reply.answers and not (1 <= rank <= len(answers) and (against is None or 1 <= other <= len(answers))):
         raise NotThere(f"there are {len(answers)} answers", "choose a rank among them")
-    return AnswerView(
-        question_view(index, question),
-        reply.strategy,
-        reply.candidates,
-        reply.snapshot,
-        dict(reply.seconds),
-        reply.degraded,
-        answers,
-        compared(answers[rank - 1], answers[other - 1]) if len(answers) >= max(rank, other) else None,
-    )
+    comparison = compared(answers[rank - 1], answers[other - 1]) if len(answers) >= max(rank, other) else None
+    shown = question_view(index, question)
+    return view_from(AnswerView, reply, question=shown, answers=answers, comparison=comparison)
 
 
-def explained(rank: int, answer: Answer) -> ExplainedAnswer:
-    """Take an answer apart that was asked for with `explain`."""
-    return ExplainedAnswer(
-        rank,
-        answer.text,
-        answer.score,
-        answer.confidence,
-        answer.start,
-        answer.end,
-        answer.roads,
-        facts(answer.passage),
-        {kind: sum(part.value for part in answer.parts if part.kind == kind) for kind in PART_KINDS},
-        answer.parts,
-    )
+def explained(reply: Reply) -> tuple[ExplainedAnswer, ...]:
+    """The answers of a reply, each taken apart."""
+    return tuple(_explained(rank, answer) for rank, answer in enumerate(reply.answers, start=1))
+
+
+def _explained(rank: int, answer: Answer) -> ExplainedAnswer:
+    by_kind = {kind: sum(part.value for part in answer.parts if part.kind == kind) for kind in PART_KINDS}
+    return view_from(ExplainedAnswer, answer, rank=rank, passage=facts(answer.passage), by_kind=by_kind)
 
 
 def compared(mine: ExplainedAnswer, other: ExplainedAnswer) -> Comparison:

@@ -26,20 +26,20 @@ def stored(index: Index, passage_id: str) -> StoredPassage:
     """A passage by its id, or by its document's: `notes/alps.md` is its first passage, `notes/alps.md#2` its third."""
     passage_id = whole(passage_id)
     with index.engine.view() as view:
-        found = view.fetch([passage_id]).passages
-        if not found and supports(view, View.list_passages):
-            found = view.fetch(_in_document(view, passage_id)).passages
-    if not found:
+        passages = view.fetch([passage_id]).passages
+        if not passages and supports(view, View.list_passages):
+            passages = view.fetch(_in_document(view, passage_id)).passages
+    if not passages:
         raise NotThere(f"there is no passage {passage_id!r} in the index", "`sparc-search inspect find TEXT` lists ids")
-    return found[0]
+    return passages[0]
 
 
 def _in_document(view: View, name: str) -> list[str]:
     """The id of the passage that a document's id and a number name."""
     document_id, _, number = name.rpartition("#")
     places = [(name, 0)] + ([(document_id, int(number))] if document_id and _NUMBER.fullmatch(number) else [])
-    for own, offset in places if name else ():
-        listed = view.list_passages(Listing(document_id=own, offset=offset, size=1)).passages
+    for document, offset in places if name else ():
+        listed = view.list_passages(Listing(document_id=document, offset=offset, size=1)).passages
         if listed:
             return [listed[0].id]
     return []

@@ -14,10 +14,11 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ..errors import EngineError
-from ..stores.opensearch.access import Access
+from ..stores.opensearch.access import ServerAccess
 
 # Both names of one header: OpenSearch Dashboards asks for the first, Kibana for the second.
 _GUARD: Final = {"osd-xsrf": "true", "kbn-xsrf": "true"}
+_SECONDS: Final = 60.0
 _LARGEST: Final = 10_000_000
 """Bytes of an answer that are read."""
 
@@ -40,15 +41,13 @@ class Imported:
     failed: tuple[NotImported, ...]
 
 
-def import_objects(
-    access: Access, ndjson: str, *, overwrite: bool = True, path: str = "", seconds: float = 60.0
-) -> Imported:
+def import_objects(access: ServerAccess, ndjson: str, *, overwrite: bool = True) -> Imported:
     """Post the objects to the first address of `access`; `EngineError` if it takes none of them."""
-    address = f"{access.urls[0]}{path}/api/saved_objects/_import" + ("?overwrite=true" if overwrite else "")
+    address = f"{access.urls[0]}/api/saved_objects/_import" + ("?overwrite=true" if overwrite else "")
     boundary = f"sparc-search-{uuid4().hex}"
     headers = {**_GUARD, **_who(access), "Content-Type": f"multipart/form-data; boundary={boundary}"}
     request = urllib.request.Request(address, _form(ndjson, boundary), headers, method="POST")
-    return _outcome(_sent(request, access, seconds), access.shown)
+    return _outcome(_sent(request, access), access.shown)
 
 
 def _form(ndjson: str, boundary: str) -> bytes:
@@ -57,7 +56,7 @@ def _form(ndjson: str, boundary: str) -> bytes:
     return f"--{boundary}\r\n{head}\r\n{kind}\r\n\r\n{ndjson}\r\n--{boundary}--\r\n".encode()
 
 
-def _who(access: Access) -> dict[str, str]:
+def _who(access: ServerAccess) -> dict[str, str]:
     if access.api_key:
         return {"Authorization": f"ApiKey {access.api_key}"}
     if access.user:
@@ -73,14 +72,14 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _sent(request: urllib.request.Request, access: Access, seconds: float) -> bytes:
+def _sent(request: urllib.request.Request, access: ServerAccess) -> bytes:
     handlers: list[Any] = [_NoRedirect(), urllib.request.ProxyHandler({})]
     if access.ca_file:
         handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=access.ca_file)))
     try:
-        with urllib.request.build_opener(*handlers).open(request, timeout=seconds) as answer:
-            found: bytes = answer.read(_LARGEST)
-            return found
+        with urllib.request.build_opener(*handlers).open(request, timeout=_SECONDS) as answer:
+            body: bytes = answer.read(_LARGEST)
+            return body
     except urllib.error.HTTPError as error:
         with error:
             raise _refused(error.code, error.read(_LARGEST), access.shown) from error
@@ -123,18 +122,19 @@ def _failed(error: Mapping[str, Any]) -> NotImported:
 
 def _reason(why: Mapping[str, Any]) -> str:
     kind = str(why.get("type", "unknown"))
-    missing = [f"{one.get('type')} {one.get('id')}" for one in why.get("references") or () if isinstance(one, Mapping)]
+    others = [other for other in why.get("references") or () if isinstance(other, Mapping)]
+    missing = ", ".join(f"{other.get('type')} {other.get('id')}" for other in others)
     if kind == "conflict":
         return "there is one already (--overwrite replaces it)"
     if missing:
-        return f"it refers to what is not there: {', '.join(missing)}"
+        return f"it refers to what is not there: {missing}"
     said = why.get("message") or why.get("reason")
     return f"{kind}: {said}" if said else kind.replace("_", " ")
 
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(body)
+        answer = json.loads(body)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return answer if isinstance(answer, dict) else {}

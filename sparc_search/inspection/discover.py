@@ -66,16 +66,16 @@ def discover_passages(index: Index, listing: Listing) -> PassagesPage:
     """One page of passages."""
     listing = checked(listing)
     with index.engine.view() as view:
-        found, metadata = view.list_passages(listing), _metadata(view)
-    return PassagesPage(listing, tuple(map(facts, found.passages)), found.total, found.more, metadata)
+        listed, metadata = view.list_passages(listing), _metadata(view)
+    return PassagesPage(listing, tuple(map(facts, listed.passages)), listed.total, listed.more, metadata)
 
 
 def discover_documents(index: Index, listing: Listing) -> DocumentsPage:
     """One page of documents."""
     listing = checked(listing)
     with index.engine.view() as view:
-        found, metadata = view.list_documents(listing), _metadata(view)
-    return DocumentsPage(listing, found.documents, found.total, found.more, metadata)
+        listed, metadata = view.list_documents(listing), _metadata(view)
+    return DocumentsPage(listing, listed.documents, listed.total, listed.more, metadata)
 
 
 def suggest(index: Index, text: str, *, k: int = 10) -> Suggestions:
@@ -92,7 +92,7 @@ def suggest(index: Index, text: str, *, k: int = 10) -> Suggestions:
         ]
         documents = view.list_documents(Listing(text=typed, size=5 * k)).documents
         features = _features(index, view, typed + " " * text[-1:].isspace(), k)
-    titled = tuple(found for found in documents if typed.casefold() in found.title.casefold())
+    titled = tuple(document for document in documents if typed.casefold() in document.title.casefold())
     by_count = sorted(metadata, key=lambda suggestion: (-suggestion.passages, suggestion.text))
     return Suggestions(text, features, tuple(by_count[:k]), titled[:k])
 
@@ -123,11 +123,11 @@ def _pairs(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
 def _features(index: Index, view: View, text: str, k: int) -> tuple[Suggestion, ...]:
     if not supports(view, View.features_like):
         return ()
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for beginning in _beginnings(index, text):
         for feature in view.features_like(beginning, k):
-            found.setdefault(feature.name, feature.passages)
-    return tuple(Suggestion(name, passages) for name, passages in found.items())[:k]
+            counts.setdefault(feature.name, feature.passages)
+    return tuple(Suggestion(name, passages) for name, passages in counts.items())[:k]
 
 
 def _beginnings(index: Index, text: str) -> list[str]:

@@ -62,19 +62,19 @@ def feature_view(
     """Look at a feature; `name` is its own (`climb ##ing`) or a word or two (`climbing`, `Gold dome`)."""
     name = asking.whole(name)
     with index.engine.view() as view:
-        wanted, statistics = _resolved(index, view, name, bins)
+        meant, statistics = _resolved(index, view, name, bins)
         passages = view.statistics([]).passages
         fields = tuple(
             FieldView(
                 field,
-                found,
-                found.passages / passages if passages else 0.0,
-                idf(passages, found.passages),
-                _top(view, field, wanted, k, where or {}) if found.passages else (),
+                counted,
+                counted.passages / passages if passages else 0.0,
+                idf(passages, counted.passages),
+                _top(view, field, meant, k, where or {}) if counted.passages else (),
             )
-            for field, found in statistics.items()
+            for field, counted in statistics.items()
         )
-        return FeatureView(wanted, parse_feature(wanted), name, passages, fields, _related(index, view, name, wanted))
+        return FeatureView(meant, parse_feature(meant), name, passages, fields, _related(index, view, name, meant))
 
 
 def as_text(name: str) -> str:
@@ -86,10 +86,10 @@ def _resolved(index: Index, view: View, name: str, bins: int) -> tuple[str, dict
     """The feature that is meant, and its statistics: the first spelling that is in the index, or the likeliest."""
     first: tuple[str, dict[str, FeatureStatistics]] | None = None
     for spelling in _spellings(index, name):
-        found = spelling, {field: view.feature_statistics(field, spelling, bins) for field in FIELDS}
-        if any(statistics.passages for statistics in found[1].values()):
-            return found
-        first = first or found
+        candidate = spelling, {field: view.feature_statistics(field, spelling, bins) for field in FIELDS}
+        if any(statistics.passages for statistics in candidate[1].values()):
+            return candidate
+        first = first or candidate
     if first is None:
         raise UsageError(f"{name!r} is not the name of an n-gram", "name a word or two that stand in a text")
     return first
@@ -107,8 +107,8 @@ def _spellings(index: Index, name: str) -> list[str]:
 
 def _top(view: View, field: str, name: str, k: int, where: Mapping[str, str]) -> tuple[TopPassage, ...]:
     """Where the feature weighs most. The score of a query with this feature alone, of weight 1, is its value."""
-    (found,) = view.sparse_search([{field: {name: 1.0}}], k, where)
-    values, readable = {hit.passage_id: hit.score for hit in found.hits}, as_text(name)
+    (heaviest,) = view.sparse_search([{field: {name: 1.0}}], k, where)
+    values, readable = {hit.passage_id: hit.score for hit in heaviest.hits}, as_text(name)
     return tuple(
         TopPassage(values[passage.id], facts(passage), snippet(passage.text, readable))
         for passage in view.fetch_passages(list(values)).passages
@@ -117,13 +117,13 @@ def _top(view: View, field: str, name: str, k: int, where: Mapping[str, str]) ->
 
 def _related(index: Index, view: View, asked: str, name: str) -> tuple[str, ...]:
     pieces = parse_feature(name)
-    found = []
+    names = []
     longest = max(index.encoder.ngrams, default=1)
     if len(pieces) > longest > 1:  # no n-gram is so long: offer those it is made of
-        found += [feature_name(pieces[at : at + longest]) for at in range(len(pieces) - longest + 1)]
+        names += [feature_name(pieces[at : at + longest]) for at in range(len(pieces) - longest + 1)]
     if len(pieces) > 1:
-        found += [feature_name([piece]) for piece in pieces]
+        names += [feature_name([piece]) for piece in pieces]
     if supports(view, View.features_like):
         for beginning in dict.fromkeys((f"{name} ", name, asked.lower())):
-            found += [feature.name for feature in view.features_like(beginning, 6)]
-    return tuple(other for other in dict.fromkeys(found) if other != name)[:12]
+            names += [feature.name for feature in view.features_like(beginning, 6)]
+    return tuple(other for other in dict.fromkeys(names) if other != name)[:12]

@@ -97,7 +97,7 @@ def sample_view(index: Index, count: int, bins: int = 20) -> SampleView:
         tokens=histogram(tokens, bins),
         kept={side: kept[side] / int(tokens.sum()) if tokens.sum() else 0.0 for side in SIDES},
         weights={field: histogram(_joined(values[field]), bins) for field in FIELDS},
-        features={field: histogram(np.array([len(own) for own in values[field]], np.int64), bins) for field in FIELDS},
+        features={field: histogram(np.array(list(map(len, values[field])), np.int64), bins) for field in FIELDS},
         ngrams={
             side: histogram(np.concatenate([np.zeros(0, np.int64), *(_nonzero(block, side) for block in blocks)]), bins)
             for side in SIDES

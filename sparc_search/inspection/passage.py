@@ -133,23 +133,23 @@ def _chosen(
     if phrase:
         return _find(passage, block, phrase)
     if span is not None:
-        found = tokens_between(block, *span)
-        if found is None:
+        tokens = tokens_between(block, *span)
+        if tokens is None:
             raise NotThere(f"no token stands at the characters {span[0]} to {span[1]}", "take some of the text")
-        return found
+        return tokens
     return None
 
 
 def _find(passage: Passage, block: PhraseBlock, phrase: str) -> tuple[int, int]:
     """Where a phrase stands: of several places the first at which it is indexed, or the first."""
     places = []
-    for text, wanted in ((passage.text, phrase), (passage.text.lower(), phrase.lower())):
-        at = text.find(wanted) if len(text) == len(passage.text) else -1
+    for text, sought in ((passage.text, phrase), (passage.text.lower(), phrase.lower())):
+        at = text.find(sought) if len(text) == len(passage.text) else -1
         while at >= 0:
-            found = tokens_between(block, at, at + len(wanted))
-            if found:
-                places.append(found)
-            at = text.find(wanted, at + 1)
+            tokens = tokens_between(block, at, at + len(sought))
+            if tokens:
+                places.append(tokens)
+            at = text.find(sought, at + 1)
         if places:
             break
     if not places:
@@ -176,10 +176,10 @@ def _selection(
         boundary, source = _boundary(stored, side, token, whole)
         boundaries.append(boundary)
         if source is not None and side in sides:
-            for n, own in _row(source, side, token).items():
-                by_position[weights.key_of(side, n)] = tuple(own.tolist())
+            for n, row in _row(source, side, token).items():
+                by_position[weights.key_of(side, n)] = tuple(row.tolist())
                 if n in sizes:
-                    ngrams[side, n] = weights.by_ngram(block, n, own)
+                    ngrams[side, n] = weights.by_ngram(block, n, row)
     first, last = chosen
     in_title = bool(block.flags[first] & TITLE)
     start, end = int(block.offsets[first, 0]), int(block.offsets[last, 1])

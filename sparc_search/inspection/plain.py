@@ -1,11 +1,19 @@
-"""Views as JSON."""
+"""Views made of records, and as JSON."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+View = TypeVar("View")
+
+
+def view_from(kind: type[View], record: object, **more: object) -> View:
+    """A view that has the fields of a record, and more, or other values for some."""
+    fields: Any = dataclasses.fields(kind)  # type: ignore[arg-type]
+    return kind(**{field.name: getattr(record, field.name) for field in fields if field.name not in more}, **more)
 
 
 def to_json(view: object) -> Any:

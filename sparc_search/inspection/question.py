@@ -61,18 +61,10 @@ def question_rows(question: EncodedQuestion, tfidf: dict[str, float]) -> tuple[N
     """The n-grams of a question, start and end side by side, heaviest first."""
     start, end = _by_name(question.start_ngrams), _by_name(question.end_ngrams)
     sizes = {ngram.name: len(ngram.ids) for ngram in (*question.start_ngrams, *question.end_ngrams)}
-    rows = [
-        NgramRow(
-            name,
-            n,
-            start.get(name, 0.0),
-            end.get(name, 0.0),
-            start.get(name, 0.0) + end.get(name, 0.0),
-            tfidf.get(name) if n == 1 else None,
-            (),
-        )
-        for name, n in sizes.items()
-    ]
+    rows = []
+    for name, n in sizes.items():
+        left, right = start.get(name, 0.0), end.get(name, 0.0)
+        rows.append(NgramRow(name, n, left, right, left + right, tfidf.get(name) if n == 1 else None, ()))
     return tuple(sorted(rows, key=lambda row: (-row.weight, row.name)))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..records import Passage
+from .plain import view_from
 
 _SPACE = re.compile(r"\s+")
 _SNIPPET = 160
@@ -30,17 +31,7 @@ class PassageFacts:
 
 def facts(passage: Passage) -> PassageFacts:
     """A passage as it is shown."""
-    return PassageFacts(
-        passage.id,
-        passage.document_id,
-        passage.number,
-        passage.title,
-        passage.source,
-        passage.page,
-        dict(passage.metadata),
-        passage.text,
-        passage.start,
-    )
+    return view_from(PassageFacts, passage)
 
 
 def snippet(text: str, around: str = "") -> str:

@@ -51,9 +51,9 @@ def ngram_rows(
     for ids in {ids: None for weighed in ngrams.values() for ids in weighed}:
         start, end = (ngrams.get((side, len(ids)), {}).get(ids, 0.0) for side in SIDES)
         if max(start, end) >= threshold:
-            own = tfidf.get(ids[0], 0.0) if len(ids) == 1 else None
+            term_weight = tfidf.get(ids[0], 0.0) if len(ids) == 1 else None
             places = weights.positions(block, ids)
-            rows.append(NgramRow(name(ids), len(ids), start, end, start + end, own, places))
+            rows.append(NgramRow(name(ids), len(ids), start, end, start + end, term_weight, places))
     return tuple(sorted(rows, key=lambda row: (-row.weight, row.name)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,40 +46,28 @@ def tokens_of(passage: Passage, block: PhraseBlock, encoder: Encoder, tfidf: Map
         for side, columns in weights.matrices(block)
     }
     starts, ends = set(block.start.positions.tolist()), set(block.end.positions.tolist())
-    return tuple(
-        _token(passage, block, number, encoder.piece(token_id), starts, ends, shades, tfidf.get(token_id, 0.0))
-        for number, token_id in enumerate(block.token_ids.tolist())
-    )
-
-
-def _token(
-    passage: Passage,
-    block: PhraseBlock,
-    number: int,
-    piece: str,
-    starts: set[int],
-    ends: set[int],
-    shades: Mapping[str, Sequence[float]],
-    tfidf: float,
-) -> Token:
-    flags = int(block.flags[number])
-    start, end = (int(offset) for offset in block.offsets[number])
-    title = bool(flags & TITLE)
-    return Token(
-        number=number,
-        piece=piece,
-        text=piece if title else passage.text[start:end],
-        start=start,
-        end=end,
-        title=title,
-        continues=bool(flags & CONTINUES),
-        punctuation=bool(flags & PUNCTUATION),
-        after_joint=bool(flags & AFTER_JOINT),
-        kept_start=number in starts,
-        kept_end=number in ends,
-        weights={key: shade[number] for key, shade in shades.items()},
-        tfidf=0.0 if flags & PUNCTUATION else tfidf,
-    )
+    tokens = []
+    rows = zip(block.token_ids.tolist(), block.flags.tolist(), block.offsets.tolist(), strict=True)
+    for number, (token_id, flags, (start, end)) in enumerate(rows):
+        piece, title, punctuation = encoder.piece(token_id), bool(flags & TITLE), bool(flags & PUNCTUATION)
+        tokens.append(
+            Token(
+                number=number,
+                piece=piece,
+                text=piece if title else passage.text[start:end],
+                start=start,
+                end=end,
+                title=title,
+                continues=bool(flags & CONTINUES),
+                punctuation=punctuation,
+                after_joint=bool(flags & AFTER_JOINT),
+                kept_start=number in starts,
+                kept_end=number in ends,
+                weights={key: shade[number] for key, shade in shades.items()},
+                tfidf=0.0 if punctuation else tfidf.get(token_id, 0.0),
+            )
+        )
+    return tuple(tokens)
 
 
 def word_of(block: PhraseBlock, number: int) -> tuple[int, int]:

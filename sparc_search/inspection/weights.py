@@ -29,9 +29,9 @@ def key_of(side: Side, n: int) -> str:
 
 def of_row(columns: SparseColumns, row: int) -> Floats:
     """(tokens,) What the n-gram that begins at each position weighs for one kept boundary."""
-    own = np.flatnonzero(columns.rows == row)
+    entries = np.flatnonzero(columns.rows == row)
     weights = np.zeros(len(columns.indptr) - 1)
-    weights[_columns_of_entries(columns)[own]] = columns.values[own] * columns.scale
+    weights[_columns_of_entries(columns)[entries]] = columns.values[entries] * columns.scale
     return weights
 
 
@@ -52,11 +52,11 @@ def covering(weights: Floats, n: int) -> Floats:
 
 def by_ngram(block: PhraseBlock, n: int, weights: Floats) -> dict[tuple[int, ...], float]:
     """N-grams that weigh something; one that stands at several positions has the sum."""
-    found: dict[tuple[int, ...], float] = {}
+    summed: dict[tuple[int, ...], float] = {}
     for at in np.flatnonzero(weights).tolist():
         ids = tuple(block.token_ids[at : at + n].tolist())
-        found[ids] = found.get(ids, 0.0) + float(weights[at])
-    return found
+        summed[ids] = summed.get(ids, 0.0) + float(weights[at])
+    return summed
 
 
 def bounds(block: PhraseBlock, kept: int, columns: SparseColumns) -> dict[tuple[int, ...], float]:

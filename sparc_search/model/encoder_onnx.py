@@ -50,7 +50,7 @@ class Session:
 
 
 def open_encoder(model: str = "default", *, threads: int = 0) -> NetworkEncoder:
-    """Entry point `onnx`: encodes on the CPU.
+    """The model on the processor, by ONNX Runtime.
 
     int8 takes the scale of its activations over a batch, so its batches are one text each. Many small ones are done
     fastest side by side, each on one thread (1.3 times as fast as one after the other on two).

@@ -151,7 +151,7 @@ def encoder_of(
 
 
 def open_encoder(model: str = "default", *, threads: int = 0, device: str | None = None) -> NetworkEncoder:
-    """Entry point `torch`: encodes on a GPU if there is one."""
+    """The model by PyTorch, on a GPU if there is one (extra `torch`)."""
     require_torch()
     import torch
 

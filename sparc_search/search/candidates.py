@@ -14,14 +14,14 @@ from ..stored import Hit
 from .clock import Clock
 from .explain import explain
 from .lexical import LexWeight
-from .scorer import Span
+from .scorer import ScoredSpan
 
 
 class FoundAnswer(NamedTuple):
     """An answer, and the span it is."""
 
     answer: Answer
-    span: Span
+    span: ScoredSpan
 
 
 def proposals(sparse: Sequence[Hit], dense: Sequence[Hit]) -> dict[str, tuple[Retriever, ...]]:
@@ -42,7 +42,7 @@ class Candidates:
             found = view.fetch_blocks(sorted(retrievers))
         self.ids, self.blocks, self.missing = found.passage_ids, found.blocks, found.missing
 
-    def answers(self, spans: Iterator[Span], at_once: int) -> Iterator[FoundAnswer]:
+    def answers(self, spans: Iterator[ScoredSpan], at_once: int) -> Iterator[FoundAnswer]:
         """Spans as answers; their passages are fetched a few at a time, as far as they are read."""
         while some := list(islice(spans, at_once)):
             self._fetch(dict.fromkeys(self.ids[span.block] for span in some))
@@ -75,7 +75,7 @@ class Candidates:
             self.missing += found.missing
 
 
-def _answer(span: Span, passage: Passage, blocks: Blocks, retrievers: tuple[Retriever, ...]) -> Answer:
+def _answer(span: ScoredSpan, passage: Passage, blocks: Blocks, retrievers: tuple[Retriever, ...]) -> Answer:
     offsets = blocks.offsets(span.block)
     start, end = int(offsets[span.start, 0]), int(offsets[span.end, 1])
     return Answer(passage.text[start:end], span.score, passage, start, end, retrievers, span.parts)

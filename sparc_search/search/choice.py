@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from .scorer import PhraseScores, ScoredSpans, Span
+from .scorer import PhraseScores, ScoredSpan, ScoredSpans
 
 AT_ONCE = 128
 """Starts whose spans are put together first; then eight times as many, and so on."""
@@ -20,7 +20,7 @@ _NOISE = 1e-9
 """Sums in another order differ by much less than this share."""
 
 
-def best_first(scores: PhraseScores, at_once: int = AT_ONCE) -> Iterator[Span]:
+def best_first(scores: PhraseScores, at_once: int = AT_ONCE) -> Iterator[ScoredSpan]:
     """All legal spans, best first; equals in the order of (block, start, end)."""
     bounds = scores.bounds()
     shown, wanted = 0, at_once
@@ -48,7 +48,7 @@ def _ranked(spans: ScoredSpans, above: float) -> NDArray[np.int64]:
     return order
 
 
-def without_overlaps(spans: Iterable[Span]) -> Iterator[Span]:
+def without_overlaps(spans: Iterable[ScoredSpan]) -> Iterator[ScoredSpan]:
     """The spans in their order, without those that share a token with one before."""
     taken: dict[int, list[tuple[int, int]]] = {}
     for span in spans:

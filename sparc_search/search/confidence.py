@@ -16,9 +16,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ..errors import ModelDamaged
-from ..records import Answer
 
 _WORD = re.compile(r"\w+")
+_ROUNDS = 50
+"""Steps of the fit at the most."""
 _ARTICLES = frozenset(("a", "an", "the"))
 
 
@@ -75,9 +76,7 @@ def rival_score(answers: Iterable[tuple[str, float]]) -> float | None:
     return None
 
 
-def fit(
-    scores: Sequence[float], rivals: Sequence[float | None], right: Sequence[bool], *, rounds: int = 50
-) -> Calibration:
+def fit(scores: Sequence[float], rivals: Sequence[float | None], right: Sequence[bool]) -> Calibration:
     """Fit to answered questions by Newton's method; a slight pull to zero keeps separable data finite."""
     s = np.array(scores, np.float64)
     leads = np.array([np.inf if r is None else a - r for a, r in zip(scores, rivals, strict=True)])
@@ -87,7 +86,7 @@ def fit(
     y = np.array(right, np.float64)
     pull = np.diag([1e-6, 1e-3, 1e-3])
     weights = np.zeros(3)
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
         gradient = x.T @ (p - y) + pull @ weights
         hessian = (x * (p * (1 - p))[:, None]).T @ x + pull
@@ -97,8 +96,3 @@ def fit(
             break
     bias, score, lead = (float(weight) for weight in weights)
     return Calibration(bias, score, lead, widest)
-
-
-def of_best(calibration: Calibration | None, answers: Sequence[Answer], rival: float | None) -> float | None:
-    """The confidence of the first answer; None without one or without a calibration."""
-    return calibration.confidence(answers[0].score, rival) if calibration and answers else None

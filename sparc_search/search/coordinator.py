@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import cast
 
 from ..engine import Engine, View
@@ -92,7 +92,7 @@ class Coordinator:
         with clock.stage("score"):
             weighed = lexical.scaled(lex, options.lex_weight)
             shown, rival = self._choose(_ranked(question, weighed, candidates, options), options.k)
-            answers = [one.answer for one in shown]
+            answers = [found.answer for found in shown]
             if options.explain:
                 answers = candidates.explained(shown, question, weighed)
             answers = self._with_confidence(answers, rival)
@@ -109,15 +109,14 @@ class Coordinator:
         shown = list(islice(found, k))
         if self._calibration is None or not shown:
             return shown, None
-        more = (one.answer for one in islice(found, max(_RIVALS - k, 0)))
-        seen = ((answer.text, answer.score) for part in ((one.answer for one in shown), more) for answer in part)
-        return shown, confidence.rival_score(seen)
+        others = islice(found, max(_RIVALS - k, 0))
+        return shown, confidence.rival_score((one.answer.text, one.answer.score) for one in chain(shown, others))
 
     def _with_confidence(self, answers: list[Answer], rival: float | None) -> list[Answer]:
-        if not answers:
-            return []
-        sure = confidence.of_best(self._calibration, answers, rival)
-        return [replace(answers[0], confidence=sure), *answers[1:]]
+        if not answers or self._calibration is None:
+            return answers
+        best, *others = answers
+        return [replace(best, confidence=self._calibration.confidence(best.score, rival)), *others]
 
 
 def _sparse(

@@ -36,9 +36,7 @@ def lex_weights(question: EncodedQuestion, statistics: Statistics) -> tuple[LexW
     frequency = statistics.document_frequency
     return tuple(
         LexWeight(
-            term.id,
-            term.name,
-            idf(statistics.passages, frequency.get(term.name, 0)) * min(term.count, MOST_COUNTED),
+            term.id, term.name, idf(statistics.passages, frequency.get(term.name, 0)) * min(term.count, MOST_COUNTED)
         )
         for term in question.lex_terms
     )

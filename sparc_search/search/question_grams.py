@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from ..block_batch import BlockBatch, Ints, before, numbered
-from ..records import EncodedQuestion, WeightedNgram
+from ..records import EncodedQuestion
 from .grid import Floats, on_grid
 
 
@@ -60,41 +60,19 @@ def ngram_weights(question: EncodedQuestion) -> dict[tuple[int, ...], list[float
     """Each n-gram's weight for starts and for ends."""
     found: dict[tuple[int, ...], list[float]] = {}
     for side, ngrams in enumerate((question.start_ngrams, question.end_ngrams)):
-        for ids, weight in grid_weights(ngrams):
-            found.setdefault(ids, [0.0, 0.0])[side] += weight
+        for ngram, weight in zip(ngrams, on_grid([ngram.weight for ngram in ngrams]), strict=True):
+            if weight:
+                found.setdefault(ngram.ids, [0.0, 0.0])[side] += weight
     return found
 
 
-def grid_weights(ngrams: Sequence[WeightedNgram]) -> Iterator[tuple[tuple[int, ...], float]]:
-    """The n-grams that weigh something, with the weight they count with."""
-    weights = on_grid([ngram.weight for ngram in ngrams])
-    return ((ngram.ids, weight) for ngram, weight in zip(ngrams, weights, strict=True) if weight)
-
-
-class NgramKeys:
-    """N-grams as numbers, whose digits are the numbers of their word pieces."""
-
-    def __init__(self, ngrams: Iterable[tuple[int, ...]]) -> None:
-        self.pieces = sorted(set(chain.from_iterable(ngrams)))
-        self._numbers = {piece: number for number, piece in enumerate(self.pieces)}
-
-    def __len__(self) -> int:
-        return len(self.pieces)
-
-    def key(self, ids: tuple[int, ...]) -> int:
-        """The number of an n-gram."""
-        key = 0
-        for piece in ids:
-            key = key * len(self) + self._numbers[piece]
-        return key
-
-
 class _Pieces:
-    """The tokens of a batch as numbers of the question's word pieces."""
+    """The tokens of a batch as numbers of the question's word pieces, which are the digits of an n-gram's key."""
 
-    def __init__(self, weights: Mapping[tuple[int, ...], object], batch: BlockBatch) -> None:
-        self._keys = NgramKeys(weights)
-        self._tokens = numbered(batch.token_ids, self._keys.pieces)
+    def __init__(self, ngrams: Iterable[tuple[int, ...]], batch: BlockBatch) -> None:
+        pieces = sorted(set(chain.from_iterable(ngrams)))
+        self._numbers = {piece: number for number, piece in enumerate(pieces)}
+        self._tokens = numbered(batch.token_ids, pieces)
         self._ends = batch.lengths.cumsum()
         self._begins = self._ends - batch.lengths
         self._places = (self._tokens >= 0).nonzero()[0]
@@ -105,8 +83,8 @@ class _Pieces:
         for step in range(1, n):
             following = self._tokens.take(found + step, mode="clip")
             inside = ((following >= 0) & (found + step < len(self._tokens))).nonzero()[0]
-            found, keys = found[inside], keys[inside] * len(self._keys) + following[inside]
-        known = sorted((self._keys.key(ids), both) for ids, both in weights.items())
+            found, keys = found[inside], keys[inside] * len(self._numbers) + following[inside]
+        known = sorted((self._key(ids), both) for ids, both in weights.items())
         table = np.array([key for key, _ in known], np.int64)
         place = table.searchsorted(keys)
         place[place == len(table)] = 0
@@ -117,3 +95,9 @@ class _Pieces:
             inside = (found + n <= self._ends[block]).nonzero()[0]
             found, place, block = found[inside], place[inside], block[inside]
         return block, found - self._begins[block], np.array([both for _, both in known])[place]
+
+    def _key(self, ids: tuple[int, ...]) -> int:
+        key = 0
+        for piece in ids:
+            key = key * len(self._numbers) + self._numbers[piece]
+        return key

@@ -13,10 +13,10 @@ from ..records import EncodedQuestion
 from .choice import best_first, without_overlaps
 from .lexical import LexWeight
 from .question_grams import ngram_weights
-from .scorer import PhraseScores, ScoredSpans, Span, term_weights
+from .scorer import PhraseScores, ScoredSpan, ScoredSpans, term_weights
 
 
-def ranked(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Blocks, at_once: int) -> Iterator[Span]:
+def ranked(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Blocks, at_once: int) -> Iterator[ScoredSpan]:
     """The legal spans that share no token with a better one, best first; equals in the order of (block, start, end).
 
     So many are looked for at first, then eight times as many, and so on, as far as they are read.
@@ -26,7 +26,7 @@ def ranked(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Blocks, 
     return without_overlaps(best_first(PhraseScores(question, lex, blocks.laid_out())))
 
 
-def ranked_by_blocks(query: PhraseQuery, blocks: ScoresSpans, at_once: int) -> Iterator[Span]:
+def ranked_by_blocks(query: PhraseQuery, blocks: ScoresSpans, at_once: int) -> Iterator[ScoredSpan]:
     """The same from blocks that score themselves; they look at all spans again if more are wanted."""
     shown, wanted = 0, at_once
     while True:

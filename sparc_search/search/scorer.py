@@ -23,7 +23,7 @@ from .lexical import LexWeight
 from .question_grams import sparse_scores
 
 
-class Span(NamedTuple):
+class ScoredSpan(NamedTuple):
     """A scored span: its block, first and last token, what it scores, and where the parts of that are."""
 
     block: int
@@ -57,15 +57,15 @@ class ScoredSpans:
         """The seven summands of one span's score, in the order of `PART_KINDS`."""
         return tuple(map(ScorePart, PART_KINDS, self._values(number)))
 
-    def after(self, first: int) -> Iterator[Span]:
+    def after(self, first: int) -> Iterator[ScoredSpan]:
         """All but the first so many, in their order."""
         columns = [column[first:].tolist() for column in (self.block, self.start, self.end, self.score)]
-        return map(Span, *columns, repeat(self), count(first))
+        return map(ScoredSpan, *columns, repeat(self), count(first))
 
-    def span(self, number: int) -> Span:
-        """One of them."""
+    def span(self, number: int) -> ScoredSpan:
+        """The span with this number."""
         where = (int(self.block[number]), int(self.start[number]), int(self.end[number]))
-        return Span(*where, float(self.score[number]), self, number)
+        return ScoredSpan(*where, float(self.score[number]), self, number)
 
 
 class PhraseScores:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IndexDamaged
-from ..records import Side
+from ..records import SIDES, Side
 
 FORMAT: Final = 2
 MAGIC: Final = int.from_bytes(b"SPB" + bytes([FORMAT]), "little")
@@ -95,6 +95,10 @@ class Column(IntEnum):
 
 Array = NDArray[Any]
 
+ID_TYPES: Final[dict[int, np.dtype[Any]]] = {2: np.dtype("<u2"), 4: np.dtype("<i4")}
+COUNT_TYPES: Final[dict[int, np.dtype[Any]]] = {1: np.dtype("<u1"), 2: np.dtype("<u2")}
+"""By how many bytes each takes."""
+
 OFFSET_BYTES: Final = np.array([1, 2, 4, 8])
 """Bytes for the offsets of one token, by kind: see `offsets`."""
 
@@ -144,16 +148,6 @@ def _ends_by_count(kinds: bytes, matrices: int) -> NDArray[np.int64]:
     sizes: dict[Column, tuple[str, int]] = {
         Column.TOKEN_IDS: ("tokens", ids),
         Column.FLAGS: ("tokens", 1),
-        Column.START_POSITIONS: ("positions", 1),
-        Column.END_POSITIONS: ("positions", 1),
-        Column.START_VECTORS: ("starts", vector),
-        Column.END_VECTORS: ("ends", vector),
-        Column.START_SPANS: ("starts", coherency),
-        Column.END_SPANS: ("ends", coherency),
-        Column.START_SCALES: ("starts", scales),
-        Column.START_SPAN_SCALES: ("starts", scales),
-        Column.END_SCALES: ("ends", scales),
-        Column.END_SPAN_SCALES: ("ends", scales),
         Column.PASSAGE_VECTOR: ("blocks", int(head["pooled"])),
         Column.LEX_IDS: ("terms", ids),
         Column.LEX_IMPACTS: ("terms", int(head["impact_bytes"])),
@@ -162,6 +156,10 @@ def _ends_by_count(kinds: bytes, matrices: int) -> NDArray[np.int64]:
         Column.VALUES: ("values", 1),
         Column.OFFSETS: ("offsets", 1),
     }
+    for side in SIDES:
+        sizes[Column.of(side, "positions")] = ("positions", 1)
+        for what, size in (("vectors", vector), ("spans", coherency), ("scales", scales), ("span_scales", scales)):
+            sizes[Column.of(side, what)] = (f"{side}s", size)
     table = np.zeros((len(_COUNTED), 1 + len(Column)), np.int64)
     table[_COUNTED.index("blocks"), 0] = HEAD.itemsize + matrices * MATRIX.itemsize
     for column, (counted, size) in sizes.items():

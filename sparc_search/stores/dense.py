@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..dense_store import DenseStore
 from ..errors import IndexDamaged
 from ..stored import Hit, VectorChange
-from .derived_files import check_sizes, listed, map_array, replace_text, save_array, sync_all
+from .derived_files import check_sizes, listed_files, map_array, replace_text, save_array, sync_all
 from .vector_index import Mask, VectorIndex, quantised, write_faiss
 
 FORMAT: Final = 1
@@ -74,7 +74,7 @@ class FaissStore(DenseStore):
         return [
             id
             for id, vector, scale in zip(change.passage_ids, vectors, scales, strict=True)
-            if not _equal(self._vector(id, known), (vector, scale))
+            if (own := self._vector(id, known)) is None or own[1] != scale or not np.array_equal(own[0], vector)
         ]
 
     def _vector(self, id: str, known: Mapping[str, int]) -> tuple[NDArray[np.int8], np.float32] | None:
@@ -127,7 +127,7 @@ class FaissStore(DenseStore):
         save_array(folder, "vectors", vectors)
         save_array(folder, "scales", scales)
         written = write_faiss(vectors, scales, folder / _FAISS)
-        files = listed(folder)
+        files = listed_files(folder)
         sync_all(folder)
         manifest = {"format": FORMAT, "identity": self._identity, "generation": self.generation}
         replace_text(self._location / _MANIFEST, json.dumps({**manifest, "folder": folder.name, "files": files}))
@@ -170,7 +170,3 @@ class FaissStore(DenseStore):
             self._ids, self._stale = ids, np.zeros(len(ids), bool)
             self._base = VectorIndex(vectors, scales, folder / _FAISS if _FAISS in manifest["files"] else None)
             self.generation = manifest["generation"]
-
-
-def _equal(one: tuple[NDArray[np.int8], np.float32] | None, other: tuple[NDArray[np.int8], np.float32]) -> bool:
-    return one is not None and np.array_equal(one[0], other[0]) and one[1] == other[1]

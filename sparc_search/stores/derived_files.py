@@ -49,7 +49,7 @@ def release(array: NDArray[Any]) -> None:
         base.madvise(mmap.MADV_DONTNEED)  # of a file that is only read: the pages come again when they are asked for
 
 
-def listed(folder: Path) -> Files:
+def listed_files(folder: Path) -> Files:
     """Every file of a folder with size and sum."""
     return {path.name: (path.stat().st_size, checksum(path)) for path in sorted(folder.iterdir())}
 

@@ -21,6 +21,9 @@ from . import phrase_block
 FORMAT: Final = "sparc-search-export"
 VERSION: Final = 1
 
+_FACTS: Final = ("id", "number", "start", "page", "title", "source")
+"""Fields of a passage that stand in a line as they are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Header:
@@ -79,12 +82,7 @@ def _plain_document(encoded: EncodedDocument, blocks: bool) -> dict[str, Any]:
 def _plain_passage(encoded: EncodedPassage, blocks: bool) -> dict[str, Any]:
     passage = encoded.passage
     plain = {
-        "id": passage.id,
-        "number": passage.number,
-        "start": passage.start,
-        "page": passage.page,
-        "title": passage.title,
-        "source": passage.source,
+        **{name: getattr(passage, name) for name in _FACTS},
         "metadata": dict(passage.metadata),
         "joints": list(passage.joints),
         "text": passage.text,
@@ -101,17 +99,8 @@ def _document(found: Mapping[str, Any]) -> Document:
 
 
 def _passage(document: Mapping[str, Any], found: Mapping[str, Any]) -> EncodedPassage:
-    passage = Passage(
-        id=found["id"],
-        document_id=document["id"],
-        number=found["number"],
-        text=found["text"],
-        start=found["start"],
-        title=found["title"],
-        source=found["source"],
-        page=found["page"],
-        metadata=dict(found["metadata"]),
-        joints=tuple(found["joints"]),
-    )
+    facts = {name: found[name] for name in (*_FACTS, "text")}
+    metadata, joints = dict(found["metadata"]), tuple(found["joints"])
+    passage = Passage(document_id=document["id"], metadata=metadata, joints=joints, **facts)
     block = phrase_block.decode(base64.b64decode(found["block"], validate=True))
     return EncodedPassage(passage, block, found["features"])

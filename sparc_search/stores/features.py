@@ -2,7 +2,7 @@
 
 count of names, length of what follows it compressed          two uint32
 names (line by line, sorted), then for each field a bitmap    zlib
-for each field the values of its names                        uint16 each (see short_floats)
+for each field the values of its names                        uint16 each (see packing)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import IndexDamaged
 from ..ngrams import round_up_9bits
 from ..records import FIELDS, Features
-from .short_floats import shorten, unshorten
+from .packing import shorten, unshorten
 
 _ORDER = tuple(sorted(FIELDS))
 """The order of the fields in the bytes."""

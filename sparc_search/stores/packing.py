@@ -1,4 +1,4 @@
-"""Small numbers side by side in fewer bits than a byte each."""
+"""Numbers in fewer bits than numpy has types for."""
 
 from __future__ import annotations
 
@@ -55,3 +55,13 @@ def pack_places(places: NDArray[Any], size: int) -> Bytes:
 def places_of(packed: Bytes) -> NDArray[np.int64]:
     """The numbers whose bits are set."""
     return np.flatnonzero(np.unpackbits(packed))
+
+
+def shorten(values: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """Positive values of 9 significant bits as 16 bits: no sign, 8 of exponent, 8 behind the leading one."""
+    return (values.astype("<f4").view("<u4") >> 15).astype("<u2")
+
+
+def unshorten(values: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """The values that `shorten` was given."""
+    return (values.astype("<u4") << 15).view("<f4")

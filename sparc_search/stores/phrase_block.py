@@ -8,39 +8,23 @@ a reader takes the columns it needs without unpacking the rest.
 
 from __future__ import annotations
 
-import itertools
 import zlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..records import SIDES, PhraseBlock, Phrases, Side, SparseColumns
-from .block_layout import (
-    CHECKED_FROM,
-    FIELDS,
-    HEAD,
-    MAGIC,
-    MATRIX,
-    OFFSET_BYTES,
-    Column,
-    column_ends,
-    damaged,
-    read_heads,
-    read_matrices,
-)
+from ..records import SIDES, PhraseBlock, SparseColumns
+from .block_layout import CHECKED_FROM, COUNT_TYPES, FIELDS, HEAD, ID_TYPES, MAGIC, MATRIX, OFFSET_BYTES, Column
 from .offsets import pack_offsets, unpack_offsets
-from .packing import fits_halves, halves, nibbles_at, pack_halves, pack_nibbles, pack_places, places_of
-from .short_floats import shorten, unshorten
+from .packing import fits_halves, pack_halves, pack_nibbles, pack_places, shorten, unshorten
+from .phrase_block_batch import block_of, decode_batch
 
 _TOKENS_AT, _KIND_AT = FIELDS["tokens"][1], FIELDS["offset_kind"][1]
 """Of a head, what the offsets are read by: numpy takes longer to look at a record."""
 
 Array = NDArray[Any]
 
-ID_TYPES: dict[int, np.dtype[Any]] = {2: np.dtype("<u2"), 4: np.dtype("<i4")}
-COUNT_TYPES: dict[int, np.dtype[Any]] = {1: np.dtype("<u1"), 2: np.dtype("<u2")}
 _MOST = 0xFFFF
 _NOTHING = np.zeros(0, np.uint8)
 
@@ -103,7 +87,8 @@ def _head(block: PhraseBlock) -> Any:
     head["vector_bits"] = 4 if fits_halves(start.vectors) and fits_halves(end.vectors) else 8
     head["span_bits"] = 4 if fits_halves(start.spans) and fits_halves(end.spans) else 8
     head["value_bits"] = 4 if len(np.unique(values)) <= 16 else 8
-    head["scale_bytes"] = 2 if all(map(_is_short, _scales(block))) else 4
+    scales = (start.vector_scales, start.span_scales, end.vector_scales, end.span_scales)
+    head["scale_bytes"] = 2 if all(map(_is_short, scales)) else 4
     head["impact_bytes"] = 2 if _is_short(block.lex_impacts) else 4
     head["count_bytes"] = 1 if max(kept) < 256 else 2
     head["start_matrices"], head["end_matrices"] = len(start.sparse), len(end.sparse)
@@ -127,10 +112,6 @@ def _is_ascending(columns: SparseColumns) -> bool:
     begins = columns.indptr[1:-1]
     steps[begins[(begins > 0) & (begins < len(columns.rows))] - 1] = 1  # from one column to the next
     return bool(np.all(steps > 0))
-
-
-def _scales(block: PhraseBlock) -> tuple[NDArray[np.float32], ...]:
-    return (block.start.vector_scales, block.start.span_scales, block.end.vector_scales, block.end.span_scales)
 
 
 def _is_short(values: NDArray[np.float32]) -> bool:
@@ -159,84 +140,7 @@ def _row_bits(columns: SparseColumns, kept: int) -> NDArray[np.uint8]:
 
 def decode(data: bytes, *, check: bool = True) -> PhraseBlock:
     """The block in `data`; `IndexDamaged` if bytes are missing or, with `check`, changed."""
-    try:
-        return _decode(data, check)
-    except (ValueError, IndexError, TypeError, KeyError) as error:
-        raise damaged("is cut short") from error
-
-
-def _decode(data: bytes, check: bool) -> PhraseBlock:
-    heads = read_heads([data])
-    head = heads[0]
-    if check and zlib.crc32(memoryview(data)[CHECKED_FROM:]) != head["checksum"]:
-        raise damaged("has changed bytes")
-    matrices = read_matrices([data], int(head["start_matrices"]) + int(head["end_matrices"]))
-    ends = column_ends(heads, matrices)[0]
-    if ends[-1] != len(data):
-        raise ValueError("length")
-    columns = [np.frombuffer(data, np.uint8, end - at, at) for at, end in itertools.pairwise(ends.tolist())]
-    ids = ID_TYPES[int(head["id_bytes"])]
-    sparse = _sparse(head, matrices[0], columns)
-    split, scales = int(head["start_matrices"]), int(head["scale_bytes"])
-    sides: dict[Side, Phrases] = {}
-    for side, own in zip(SIDES, (sparse[:split], sparse[split:]), strict=True):
-        kept = int(head[f"{side}s"])
-        sides[side] = Phrases(
-            places_of(columns[Column.of(side, "positions")]).astype(np.int32),
-            _matrix(columns[Column.of(side, "vectors")], kept, int(head["dense"]), int(head["vector_bits"])),
-            read_floats(columns[Column.of(side, "scales")], scales),
-            _matrix(columns[Column.of(side, "spans")], kept, int(head["span"]), int(head["span_bits"])),
-            read_floats(columns[Column.of(side, "span_scales")], scales),
-            tuple(own),
-        )
-        if len(sides[side].positions) != kept:
-            raise ValueError("positions")
-    return PhraseBlock(
-        columns[Column.TOKEN_IDS].view(ids).astype(np.int32),
-        read_offsets(data, head, ends),
-        columns[Column.FLAGS],
-        sides["start"],
-        sides["end"],
-        columns[Column.PASSAGE_VECTOR].view(np.int8),
-        float(head["passage_scale"]),
-        columns[Column.LEX_IDS].view(ids).astype(np.int32),
-        read_floats(columns[Column.LEX_IMPACTS], int(head["impact_bytes"])),
-    )
-
-
-def _sparse(head: Any, matrices: Array, columns: Sequence[Array]) -> list[SparseColumns]:
-    counts = columns[Column.COUNTS].view(COUNT_TYPES[int(head["count_bytes"])])
-    counts = counts.reshape(len(matrices), int(head["tokens"]))
-    values = read_values(head, columns[Column.VALUES], int(matrices["entries"].sum()))
-    found, at, entry = [], 0, 0
-    for number, matrix in enumerate(matrices):
-        entries, filled = int(matrix["entries"]), int(matrix["filled"])
-        kept = int(head["starts"] if number < head["start_matrices"] else head["ends"])
-        size = filled * -(-kept // 8)
-        bits = np.unpackbits(columns[Column.ROWS][at : at + size].reshape(filled, -(-kept // 8)), axis=1)
-        rows = np.nonzero(bits)[1].astype(np.uint16)
-        indptr = np.append(0, np.cumsum(counts[number], dtype=np.int64)).astype(np.int32)
-        if len(rows) != entries or indptr[-1] != entries:
-            raise ValueError("entries")
-        found.append(
-            SparseColumns(int(matrix["n"]), indptr, rows, values[entry : entry + entries], float(matrix["scale"]))
-        )
-        at, entry = at + size, entry + entries
-    return found
-
-
-def read_values(head: Any, packed: NDArray[np.uint8], entries: int) -> NDArray[np.uint8]:
-    """All values of a block."""
-    if head["value_bits"] == 8:
-        return packed
-    levels: NDArray[np.uint8] = head["levels"][nibbles_at(packed, np.arange(entries))]
-    return levels
-
-
-def read_offsets(data: bytes, head: Any, ends: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The offsets of the tokens of a block whose columns end there."""
-    packed = np.frombuffer(data, np.uint8)[ends[Column.OFFSETS] : ends[Column.OFFSETS + 1]]
-    return unpack_offsets(int(head["offset_kind"]), packed)
+    return block_of(decode_batch([data], check=check))
 
 
 def read_last_column(data: bytes) -> NDArray[np.int32]:
@@ -244,14 +148,3 @@ def read_last_column(data: bytes) -> NDArray[np.int32]:
     tokens, kind = int.from_bytes(data[_TOKENS_AT : _TOKENS_AT + 2], "little"), data[_KIND_AT]
     size = tokens * int(OFFSET_BYTES[min(kind, 3)])
     return unpack_offsets(kind, np.frombuffer(data, np.uint8, size, len(data) - size))
-
-
-def read_floats(data: NDArray[np.uint8], size: int) -> NDArray[np.float32]:
-    """Scales or impacts."""
-    return unshorten(data.view("<u2")) if size == 2 else data.view("<f4").copy()
-
-
-def _matrix(data: NDArray[np.uint8], rows: int, width: int, bits: int) -> NDArray[np.int8]:
-    if bits == 8:
-        return data.view(np.int8).reshape(rows, width)
-    return np.concatenate(halves(data.reshape(rows, width // 2)), axis=1)

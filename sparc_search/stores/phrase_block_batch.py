@@ -14,9 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..block_batch import BlockBatch, Entries, Ints, SideBatch, batch_of, before, ranges
-from .block_layout import CHECKED_FROM, Column, alike, column_ends, damaged, read_heads, read_matrices, row_bytes
-from .packing import halves, nibbles_at, places_of
-from .phrase_block import COUNT_TYPES, ID_TYPES, decode, read_floats, read_offsets
+from ..records import PhraseBlock, Phrases, SparseColumns
+from .block_layout import (
+    CHECKED_FROM,
+    COUNT_TYPES,
+    ID_TYPES,
+    Column,
+    alike,
+    column_ends,
+    damaged,
+    read_heads,
+    read_matrices,
+    row_bytes,
+)
+from .offsets import unpack_offsets
+from .packing import halves, nibbles_at, places_of, unshorten
 
 Array = NDArray[Any]
 Cut = Callable[..., NDArray[np.uint8]]
@@ -30,10 +42,11 @@ def decode_batch(blocks: Sequence[bytes], *, check: bool = False) -> BlockBatch:
             _check_sums(blocks, heads)
         matrices = read_matrices(blocks, int(heads["start_matrices"][0]) + int(heads["end_matrices"][0]))
         if not alike(heads, matrices):
-            return batch_of([decode(data, check=False) for data in blocks])
+            return batch_of([block_of(decode_batch([data])) for data in blocks])
         return _decode(blocks, heads, matrices)
     except (ValueError, IndexError, TypeError, KeyError) as error:
-        raise damaged("is cut short, or of another shape than the others") from error
+        other = ", or of another shape than the others" if len(blocks) > 1 else ""
+        raise damaged(f"is cut short{other}") from error
 
 
 def _check_sums(blocks: Sequence[bytes], heads: Array) -> None:
@@ -56,6 +69,10 @@ def _decode(blocks: Sequence[bytes], heads: Array, matrices: Array) -> BlockBatc
         ]
         return np.frombuffer(b"".join(parts), np.uint8)
 
+    def offsets(number: int) -> NDArray[np.int32]:
+        packed = views[number][bounds[Column.OFFSETS][number] :]
+        return unpack_offsets(int(heads["offset_kind"][number]), np.frombuffer(packed, np.uint8))
+
     head, split = heads[0], int(heads["start_matrices"][0])
     ids, sizes = ID_TYPES[int(head["id_bytes"])], matrices["n"][0].tolist()
     start, end = _sides(heads, cut)
@@ -71,8 +88,8 @@ def _decode(blocks: Sequence[bytes], heads: Array, matrices: Array) -> BlockBatc
         passage_scales=heads["passage_scale"].astype(np.float64),
         lex_counts=heads["terms"].astype(np.int64),
         lex_ids=cut(Column.LEX_IDS).view(ids),
-        lex_impacts=read_floats(cut(Column.LEX_IMPACTS), int(head["impact_bytes"])),
-        offsets=lambda number: read_offsets(blocks[number], heads[number], ends[number]),
+        lex_impacts=_floats(cut(Column.LEX_IMPACTS), int(head["impact_bytes"])),
+        offsets=offsets,
     )
 
 
@@ -88,7 +105,7 @@ def _sides(heads: Array, cut: Cut) -> tuple[SideBatch, SideBatch]:
     )
     joined = spans[0] if len(spans) == 1 else np.concatenate(spans, axis=1)
     columns = (Column.START_SCALES, Column.END_SCALES, Column.START_SPAN_SCALES, Column.END_SPAN_SCALES)
-    scales = read_floats(cut(*columns), int(head["scale_bytes"])).reshape(2, starts + ends)
+    scales = _floats(cut(*columns), int(head["scale_bytes"])).reshape(2, starts + ends)
     bits = cut(Column.START_POSITIONS, Column.END_POSITIONS)
     first_bit = 8 * before(np.tile(row_bytes(heads["tokens"].astype(np.int64)), 2))
     positions = places_of(bits) - first_bit.repeat(np.concatenate(kept))
@@ -110,6 +127,11 @@ def _sides(heads: Array, cut: Cut) -> tuple[SideBatch, SideBatch]:
 def _numbers(packed: NDArray[np.uint8], rows: int, width: int, bits: int) -> tuple[NDArray[np.int8], ...]:
     """Vectors, in one part or in two halves."""
     return halves(packed.reshape(rows, width // 2)) if bits == 4 else (packed.view(np.int8).reshape(rows, width),)
+
+
+def _floats(data: NDArray[np.uint8], size: int) -> NDArray[np.float32]:
+    """Scales or impacts."""
+    return unshorten(data.view("<u2")) if size == 2 else data.view("<f4")
 
 
 class _PackedMatrices:
@@ -163,3 +185,41 @@ def _before_each(sizes: Array) -> Ints:
     sums = np.zeros(len(sizes) + 1, np.int64)
     sizes.cumsum(dtype=np.int64, out=sums[1:])
     return sums
+
+
+# --- one block -------------------------------------------------------------------------------------------------------
+
+
+def block_of(batch: BlockBatch) -> PhraseBlock:
+    """The one block of a batch as an object."""
+    try:
+        starts = len(batch.ngrams[0])
+        sparse = [_matrix(batch, number, n) for number, n in enumerate((*batch.ngrams[0], *batch.ngrams[1]))]
+    except IndexError as error:
+        raise damaged("is cut short") from error
+    return PhraseBlock(
+        batch.token_ids.astype(np.int32),
+        batch.offsets(0),
+        batch.flags,
+        _phrases(batch.start, sparse[:starts]),
+        _phrases(batch.end, sparse[starts:]),
+        batch.passage_vectors[0],
+        float(batch.passage_scales[0]),
+        batch.lex_ids.astype(np.int32),
+        batch.lex_impacts,
+    )
+
+
+def _matrix(batch: BlockBatch, number: int, n: int) -> SparseColumns:
+    tokens = int(batch.lengths[0])
+    entries = batch.sparse.entries(np.full(tokens, number), np.zeros(tokens, np.int64), np.arange(tokens))
+    indptr = np.append(0, entries.counts.cumsum()).astype(np.int32)
+    return SparseColumns(
+        n, indptr, entries.rows.astype(np.uint16), entries.values, float(batch.sparse.scales[0, number])
+    )
+
+
+def _phrases(side: SideBatch, sparse: Sequence[SparseColumns]) -> Phrases:
+    vectors = side.vectors[0] if len(side.vectors) == 1 else np.concatenate(side.vectors, axis=1)
+    positions = side.positions.astype(np.int32)
+    return Phrases(positions, vectors, side.vector_scales, side.spans, side.span_scales, tuple(sparse))

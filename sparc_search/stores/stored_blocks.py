@@ -56,18 +56,7 @@ class CompiledBlocks(ScoresSpans):
         assert compiled, "blocks_of gives these only if it is there"
         where, parts = np.empty((count, 3), np.int32), np.empty((count, len(PART_KINDS) + 1))
         try:
-            found = compiled(
-                self._data,
-                query.vectors,
-                query.sizes,
-                query.ids,
-                query.weights,
-                query.terms,
-                query.term_weights,
-                query.longest_answer,
-                where,
-                parts,
-            )
+            found = compiled(self._data, *query, where, parts)
         except ValueError as error:
             raise damaged(str(error)) from error
         return BestSpans(where[:found], parts[:found])

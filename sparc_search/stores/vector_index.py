@@ -55,10 +55,6 @@ class VectorIndex:
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def faiss_bytes(self) -> int:
-        """Bytes of the FAISS file."""
-        return self._file.stat().st_size if self._file else 0
-
     def search(self, queries: Vectors, k: int, mask: Mask | None) -> list[Found]:
         """For each query the vectors that may be among the first k, by number, and their inner products."""
         allowed = len(self) if mask is None else int(mask.sum())

@@ -5,8 +5,8 @@
     limits      how much one may ask for, and how many at once
     problems    errors as JSON and as a page
     requests    what is in an address, parsed and checked; the same for a page and its JSON twin
-    api         JSON                   openapi   its description       csv_file  rows for a spreadsheet
-    pages       HTML: ask_page, passage_page, feature_page, index_page, discover_page
+    api         JSON                   openapi   its description       downloads  all rows of a listing as a file
+    …_page      HTML: ask_page, passage_page, feature_page, index_page, discover_page
     rendering   templates, and strangers' strings made harmless        charts    where bars begin and end
     serving     a socket and a server
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from sparc_search import inspection
 from sparc_search.errors import NotThere, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection.answer import explained
+from sparc_search.inspection.plain import view_from
 from sparc_search.records import Reply, Strategy
 
 from . import requests
@@ -32,19 +33,10 @@ async def ask(request: Request) -> Response:
 async def ask_one(request: Request) -> Response:
     """`GET /api/ask`: one question."""
     state = state_of(request)
-    wanted = ask_of(request, strict=True)
+    wanted = requests.ask_of(request.query_params, state.parameters, state.index.settings, strict=True)
     if not wanted.question:
         raise invalid("q", "there is no question", "send one as ?q=…")
     return await reply(state, lambda: ask_json(state.index, wanted))
-
-
-def ask_of(request: Request, *, strict: bool) -> requests.Ask:
-    """What a request asks."""
-    state = state_of(request)
-    settings = state.index.settings
-    return requests.ask_of(
-        request.query_params, state.parameters, k=settings.top_k, strategy=settings.strategy, strict=strict
-    )
 
 
 async def reply(state: AppState, work: Any) -> Response:
@@ -89,7 +81,7 @@ def ask_json(index: Index, wanted: requests.Ask) -> dict[str, Any]:
 
 def reply_json(reply: Reply, *, explain: bool = False) -> dict[str, Any]:
     """A reply without its explanation; with `explain` its parts go down to n-grams."""
-    told = _json(reply, reply.question, [explained(rank, answer) for rank, answer in enumerate(reply.answers, start=1)])
+    told = _json(reply, reply.question, explained(reply))
     del told["explanation"]
     for answer in () if explain else told["answers"]:
         del answer["parts"]
@@ -97,14 +89,14 @@ def reply_json(reply: Reply, *, explain: bool = False) -> dict[str, Any]:
 
 
 def _json(
-    found: Reply | inspection.AnswerView,
+    reply: Reply | inspection.AnswerView,
     question: str,
-    answers: Sequence[inspection.ExplainedAnswer],
+    answers: tuple[inspection.ExplainedAnswer, ...],
     explanation: Explanation | None = None,
 ) -> dict[str, Any]:
     confidence = answers[0].confidence if answers else None
-    what = (found.strategy, found.candidates, found.snapshot, dict(found.seconds), found.degraded)
-    told: dict[str, Any] = inspection.to_json(ReplyView(question, confidence, *what, tuple(answers), explanation))
+    other = {"question": question, "confidence": confidence, "answers": answers, "explanation": explanation}
+    told: dict[str, Any] = inspection.to_json(view_from(ReplyView, reply, **other))
     return told
 
 
@@ -140,15 +132,15 @@ async def ask_many(request: Request) -> Response:
 
 def _object(body: bytes, known: Collection[str]) -> dict[str, Any]:
     try:
-        found = json.loads(body)
+        fields = json.loads(body)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        fields = None
+    if not isinstance(fields, dict):
         raise HttpProblem(400, "no_json", "the body is not a JSON object", 'send {"questions": ["…"]}')
-    for key in found:
+    for key in fields:
         if key not in known:
             raise invalid(key[:40], f"there is no field {key[:40]!r}", f"known are: {', '.join(known)}")
-    return found
+    return fields
 
 
 def _questions(value: object, limits: WebLimits) -> list[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from collections.abc import Collection
 from http import HTTPStatus
 
 from starlette.applications import Starlette
@@ -56,7 +55,7 @@ ROUTES: tuple[BaseRoute, ...] = (
 )
 
 
-class Kept(StaticFiles):
+class VersionedFiles(StaticFiles):
     """Static files. An address with a version in it changes with its file, so browsers may keep what they got."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
@@ -75,9 +74,8 @@ def create_app(
     host: str = "127.0.0.1",
     allowed_hosts: Collection[str] = (),
     with_metrics: bool = False,
-    close: bool = False,
 ) -> Starlette:
-    """An application that answers from an index; with `close`, the index is closed when it ends."""
+    """An application that answers from an open index."""
     limits = limits or WebLimits()
     gate = Gate(limits)
     counters = Metrics(gate) if with_metrics else None
@@ -88,23 +86,11 @@ def create_app(
     layers += [Middleware(Presence)]
     layers += [Middleware(Guard, only_with_token(token, brake))] if token else []
     layers += [Middleware(Counting, metrics=counters)] if counters else []
-
-    @asynccontextmanager
-    async def life(app: Starlette) -> AsyncIterator[None]:
-        yield
-        if close:
-            index.close()
-
+    failures = (HttpProblem, SparcSearchError, HTTPException, Exception)
     app = Starlette(
-        routes=[*ROUTES, Mount("/static", Kept(directory=STATIC))],
+        routes=[*ROUTES, Mount("/static", VersionedFiles(directory=STATIC))],
         middleware=layers,
-        lifespan=life,
-        exception_handlers={
-            HttpProblem: _answer,
-            SparcSearchError: _answer,
-            HTTPException: _answer_http,
-            Exception: _answer,
-        },
+        exception_handlers=dict.fromkeys(failures, _answer),
     )
     app.router.redirect_slashes = False
     app.state.shared = AppState(index, limits, gate, token, brake, counters)
@@ -115,12 +101,4 @@ async def _answer(request: Request, error: Exception) -> Response:
     problem = problem_of(error)
     if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("%s %s failed", request.method, request.scope.get("route"), exc_info=error)
-    return problem_response(problem, page=wants_page(request))
-
-
-async def _answer_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    status = HTTPStatus(error.status_code)
-    remedy = "see /openapi.json for what there is" if status == HTTPStatus.NOT_FOUND else ""
-    problem = HttpProblem(status, status.name.lower(), status.phrase, remedy, headers=error.headers or {})
     return problem_response(problem, page=wants_page(request))

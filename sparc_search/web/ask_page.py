@@ -18,10 +18,10 @@ from sparc_search.records import STRATEGIES, PartKind, ScorePart
 from sparc_search.stored import Listing
 
 from . import charts
-from .api import ask_of, view_of
+from .api import view_of
 from .excerpt import Excerpt, excerpt
-from .pages import page_response
-from .requests import Ask
+from .replies import page_response
+from .requests import Ask, ask_of
 from .state import state_of
 
 ROWS = 14
@@ -67,10 +67,9 @@ class Shown:
 async def page(request: Request) -> Response:
     """`GET /`."""
     state = state_of(request)
-    wanted = ask_of(request, strict=False)
-    if not wanted.question.strip():
-        return await page_response(request, "ask.html", lambda: _empty(state.index, wanted))
-    return await page_response(request, "ask.html", lambda: _answered(state.index, wanted))
+    wanted = ask_of(request.query_params, state.parameters, state.index.settings, strict=False)
+    shown = _answered if wanted.question.strip() else _empty
+    return await page_response(request, "ask.html", lambda: shown(state.index, wanted))
 
 
 def _empty(index: Index, wanted: Ask) -> dict[str, Any]:
@@ -123,13 +122,13 @@ def _terms(question: QuestionView) -> dict[str, float]:
 
 def matches(parts: Sequence[ScorePart], kind: PartKind, weights: Mapping[str, float]) -> tuple[Match, ...]:
     """Every n-gram of the question: first those that count, by what they give; then those that weigh nothing here."""
-    found = {part.name: part for part in parts if part.kind == kind}
-    most = max((part.value for part in found.values()), default=0.0) or 1.0
+    counted = {part.name: part for part in parts if part.kind == kind}
+    most = max((part.value for part in counted.values()), default=0.0) or 1.0
     rows = [
         Match(part.name, part.question_weight or 0.0, part.passage_weight, part.value, 100 * part.value / most)
-        for part in found.values()
+        for part in counted.values()
     ]
-    rest = [(name, weight) for name, weight in weights.items() if weight > 0 and name not in found]
+    rest = [(name, weight) for name, weight in weights.items() if weight > 0 and name not in counted]
     rest.sort(key=lambda pair: (-pair[1], pair[0]))
     return (*rows, *(Match(name, weight, None, 0.0, 0.0) for name, weight in rest))
 

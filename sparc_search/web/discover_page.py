@@ -15,7 +15,7 @@ from sparc_search.index import Index
 from . import downloads, requests
 from .api import discover_view
 from .excerpt import marked
-from .pages import page_response
+from .replies import page_response
 from .state import state_of
 
 KINDS = (("where", "is"), ("without", "is not"), ("features", "has"), ("without_features", "has not"))
@@ -29,22 +29,22 @@ async def page(request: Request) -> Response:
 
 
 def _view(index: Index, wanted: requests.Discover) -> dict[str, Any]:
-    found = discover_view(index, wanted)
-    rows = inspection.to_json(found)[wanted.of]
+    listed = discover_view(index, wanted)
+    rows = inspection.to_json(listed)[wanted.of]
     columns = downloads.columns_of(wanted)
     listing = wanted.listing
     return {
         "page": "discover",
         "wanted": wanted,
-        "found": found,
+        "found": listed,
         "rows": [{"row": row, "cells": _cells(row, columns, listing.text)} for row in rows],
         "columns": columns,
-        "choices": _choices(wanted, columns, found.metadata),
+        "choices": _choices(wanted, columns, listed.metadata),
         "filters": _filters(wanted),
         "suggestions": inspection.suggest(index, listing.text, k=8) if listing.text.strip() else None,
         "query": inspection.listing_query(listing),
         "previous": _moved(wanted, -listing.size) if listing.offset else "",
-        "next": _moved(wanted, listing.size) if found.more else "",
+        "next": _moved(wanted, listing.size) if listed.more else "",
         "twin": wanted.twin(),
         "title": "Discover",
     }

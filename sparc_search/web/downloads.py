@@ -77,8 +77,8 @@ def _asked(request: Request) -> tuple[AppState, requests.Discover]:
 
 async def _rows(state: AppState, wanted: requests.Discover, offset: int) -> list[dict[str, Any]]:
     page = replace(wanted, listing=replace(wanted.listing, offset=offset, size=PAGE))
-    found = await state.gate.run(lambda: inspection.to_json(discover_view(state.index, page)))
-    rows: list[dict[str, Any]] = cut_long(found[wanted.of], state.limits.string)
+    listed = await state.gate.run(lambda: inspection.to_json(discover_view(state.index, page)))
+    rows: list[dict[str, Any]] = cut_long(listed[wanted.of], state.limits.string)
     return rows
 
 

@@ -10,6 +10,7 @@ from sparc_search.inspection.summaries import snippet
 _SPACE = re.compile(r"\s+")
 AROUND = 260
 LONGEST = 300
+LONGEST_LINE = 180
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,45 +22,38 @@ class Excerpt:
     after: str
 
 
-def excerpt(text: str, start: int, end: int, around: int = AROUND) -> Excerpt:
+def excerpt(text: str, start: int, end: int) -> Excerpt:
     """An answer in its surroundings, each part on one line and none of it endless."""
-    before, answer, after = text[max(start - 2 * around, 0) : start], text[start:end], text[end : end + 2 * around]
-    return Excerpt(
-        _last(_line(before), around, cut=start > 2 * around),
-        shortened(_line(answer).strip()),
-        _first(_line(after), around, cut=end + 2 * around < len(text)),
-    )
+    first, last = max(start - 2 * AROUND, 0), end + 2 * AROUND
+    before, answer, after = (_SPACE.sub(" ", part) for part in (text[first:start], text[start:end], text[end:last]))
+    return Excerpt(_last(before, cut=first > 0), shortened(answer.strip()), _first(after, cut=last < len(text)))
 
 
-def shortened(text: str, most: int = LONGEST) -> str:
+def shortened(text: str) -> str:
     """A text whose middle is left out if it is long."""
-    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 3 :]}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 3 :]}"
 
 
-def _line(text: str) -> str:
-    return _SPACE.sub(" ", text)
-
-
-def _last(text: str, most: int, *, cut: bool) -> str:
-    if len(text) <= most and not cut:
+def _last(text: str, *, cut: bool) -> str:
+    if len(text) <= AROUND and not cut:
         return text.lstrip()
-    kept = text[-most:]
-    return "… " + (kept.partition(" ")[2] or kept)
+    end = text[-AROUND:]
+    return "… " + (end.partition(" ")[2] or end)
 
 
-def _first(text: str, most: int, *, cut: bool) -> str:
-    if len(text) <= most and not cut:
+def _first(text: str, *, cut: bool) -> str:
+    if len(text) <= AROUND and not cut:
         return text.rstrip()
-    kept = text[:most]
-    return (kept.rpartition(" ")[0] or kept) + " …"
+    beginning = text[:AROUND]
+    return (beginning.rpartition(" ")[0] or beginning) + " …"
 
 
-def marked(text: str, words: str, most: int = 180) -> list[tuple[str, bool]]:
+def marked(text: str, typed: str) -> list[tuple[str, bool]]:
     """A line of a text around the first of some words, in pieces; True for what is one of the words."""
-    wanted = sorted(filter(None, words.split()), key=len, reverse=True)
-    line = snippet(text, wanted[0] if wanted else "")
-    line = line if len(line) <= most + 4 else line[:most] + " …"
-    if not wanted:
+    words = sorted(typed.split(), key=len, reverse=True)
+    line = snippet(text, words[0] if words else "")
+    line = line if len(line) <= LONGEST_LINE + 4 else line[:LONGEST_LINE] + " …"
+    if not words:
         return [(line, False)]
-    pieces = re.split("(" + "|".join(map(re.escape, wanted)) + ")", line, flags=re.IGNORECASE)
+    pieces = re.split("(" + "|".join(map(re.escape, words)) + ")", line, flags=re.IGNORECASE)
     return [(piece, at % 2 == 1) for at, piece in enumerate(pieces) if piece]

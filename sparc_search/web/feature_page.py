@@ -12,9 +12,9 @@ from sparc_search.stored import Listing
 
 from . import charts, requests
 from .api import feature_view
-from .pages import page_response
 from .parameters import Parameters, short, text
 from .rendering import feature_path
+from .replies import page_response
 from .state import AppState, state_of
 
 FIELD_TITLES = {

@@ -19,7 +19,7 @@ async def readyz(request: Request) -> Response:
     """`GET /readyz`: the index can be read. Not behind the gate: a busy server is still ready."""
     engine = state_of(request).index.engine
     try:
-        found = await to_thread.run_sync(engine.statistics)
+        statistics = await to_thread.run_sync(engine.statistics)
     except Exception:  # whatever it is, the answer is "not now"; the request that needs the index tells more
         return StrictJSON({"status": "unavailable"}, 503, {"Retry-After": "5"})
-    return StrictJSON({"status": "ready", "passages": found.passages, "snapshot": found.snapshot})
+    return StrictJSON({"status": "ready", "passages": statistics.passages, "snapshot": statistics.snapshot})

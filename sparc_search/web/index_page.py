@@ -11,7 +11,7 @@ from sparc_search.inspection import Histogram, IndexView
 
 from . import charts
 from .feature_page import FIELD_TITLES
-from .pages import page_response
+from .replies import page_response
 from .state import state_of
 
 
@@ -45,7 +45,7 @@ def drawn(histogram: Histogram) -> dict[str, Any]:
 
 def sizes(view: IndexView) -> list[tuple[str, int, float]]:
     """Bytes by part with the share of the largest, as far as the store tells."""
-    found = view.facts.get("bytes")
-    parts = {str(name): int(value) for name, value in found.items()} if isinstance(found, dict) else {}
+    by_part = view.facts.get("bytes")
+    parts = {str(name): int(value) for name, value in by_part.items()} if isinstance(by_part, dict) else {}
     most = max(parts.values(), default=0) or 1
     return [(name, value, 100 * value / most) for name, value in parts.items()]

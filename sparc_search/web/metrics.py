@@ -82,7 +82,7 @@ class Counting:
 
 async def metrics(request: Request) -> Response:
     """`GET /metrics`."""
-    found = state_of(request).metrics
-    if found is None:
+    counters = state_of(request).metrics
+    if counters is None:
         raise HttpProblem(404, "not_found", "metrics are off", "start the server with --metrics")
-    return Response(found.text(), media_type=found.content_type)
+    return Response(counters.text(), media_type=counters.content_type)

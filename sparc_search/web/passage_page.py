@@ -18,9 +18,8 @@ from sparc_search.stored import Listing
 
 from . import requests
 from .api import passage_view
-from .pages import page_response
 from .rendering import shade
-from .replies import cut_long
+from .replies import cut_long, page_response
 from .state import state_of
 
 ROWS = 40
@@ -110,13 +109,13 @@ def _weight(view: PassageView, token: Token, side: str) -> float:
     if side not in view.sides:
         return 0.0
     if view.selection is None:
-        own = max((token.weights.get(f"{side}_{n}", 0.0) for n in view.sizes), default=0.0)
-        return own if own >= view.threshold else 0.0
-    found = 0.0
+        largest = max((token.weights.get(f"{side}_{n}", 0.0) for n in view.sizes), default=0.0)
+        return largest if largest >= view.threshold else 0.0
+    heaviest = 0.0
     for n in view.sizes:
         weights = view.selection.weights.get(f"{side}_{n}", ())
-        found = max([found, *weights[max(token.number - n + 1, 0) : token.number + 1]])
-    return found if found >= view.threshold else 0.0
+        heaviest = max([heaviest, *weights[max(token.number - n + 1, 0) : token.number + 1]])
+    return heaviest if heaviest >= view.threshold else 0.0
 
 
 def _short(text: str) -> str:
@@ -137,5 +136,5 @@ def _neighbours(index: Index, view: PassageView) -> dict[str, Any]:
     with index.engine.view() as state:
         if not supports(state, View.list_passages):
             return {}
-        found = {other.number: other.id for other in state.list_passages(listing).passages}
-    return {"previous": found.get(view.passage.number - 1), "next": found.get(view.passage.number + 1)}
+        ids = {other.number: other.id for other in state.list_passages(listing).passages}
+    return {"previous": ids.get(view.passage.number - 1), "next": ids.get(view.passage.number + 1)}

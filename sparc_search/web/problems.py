@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Final
+
+from starlette.exceptions import HTTPException
 
 from sparc_search import errors
 
@@ -58,6 +61,10 @@ def problem_of(error: Exception) -> HttpProblem:
     """Any error as an answer; of one that was not foreseen nothing is told."""
     if isinstance(error, HttpProblem):
         return error
+    if isinstance(error, HTTPException):
+        known = HTTPStatus(error.status_code)
+        remedy = "see /openapi.json for what there is" if known == HTTPStatus.NOT_FOUND else ""
+        return HttpProblem(known, known.name.lower(), known.phrase, remedy, headers=error.headers or {})
     for kind, (status, type) in STATUS.items():
         if isinstance(error, kind):
             assert isinstance(error, errors.SparcSearchError)

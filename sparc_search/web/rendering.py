@@ -145,19 +145,10 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(
-        clip=clip,
-        number=number,
-        signed=signed,
-        count=count,
-        size=size,
-        percent=percent,
-        pretty=pretty,
-        readable=readable,
-    )
-    made.globals.update(
-        static=static_path, feature_path=feature_path, passage_path=passage_path, shade=shade, with_query=with_query
-    )
+    filters = (clip, number, signed, count, size, percent, pretty, readable)
+    made.filters |= {function.__name__: function for function in filters}
+    made.globals |= {function.__name__: function for function in (feature_path, passage_path, shade, with_query)}
+    made.globals["static"] = static_path
     return made
 
 

@@ -1,13 +1,17 @@
-"""Answers of the server: JSON that is strict, and errors."""
+"""Answers of the server: pages, JSON that is strict, and errors."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from .problems import HttpProblem
+from .rendering import render
+from .state import state_of
 
 
 class StrictJSON(JSONResponse):
@@ -18,12 +22,15 @@ class StrictJSON(JSONResponse):
         return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
+async def page_response(request: Request, template: str, work: Callable[[], Mapping[str, Any]]) -> Response:
+    """A page made of what `work` finds, which is done behind the gate."""
+    return HTMLResponse(await state_of(request).gate.run(lambda: render(template, **work())))
+
+
 def problem_response(problem: HttpProblem, *, page: bool) -> Response:
     """An error as JSON, or as a page for people."""
     if not page:
         return StrictJSON(problem.as_json(), problem.status, problem.headers)
-    from .rendering import render
-
     return HTMLResponse(render("error.html", problem=problem, page="error"), problem.status, problem.headers)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from starlette.datastructures import QueryParams
 
 from sparc_search.records import FIELDS, SIDES, STRATEGIES, Side, Strategy
+from sparc_search.settings import Settings
 from sparc_search.stored import Listing
 
 from .limits import WebLimits
@@ -100,11 +101,11 @@ class Ask:
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
-        own = replace(self, **changes)
-        pairs: Query = [("q", own.question), ("k", own.k), ("strategy", own.strategy)]
-        pairs += [("where", f"{key}={value}") for key, value in own.where]
-        pairs += [("explain", "true" if own.explain else ""), ("rank", own.rank if own.rank > 1 else "")]
-        return [*pairs, ("against", own.against)]
+        changed = replace(self, **changes)
+        pairs: Query = [("q", changed.question), ("k", changed.k), ("strategy", changed.strategy)]
+        pairs += [("where", f"{key}={value}") for key, value in changed.where]
+        pairs += [("explain", "true" if changed.explain else ""), ("rank", changed.rank if changed.rank > 1 else "")]
+        return [*pairs, ("against", changed.against)]
 
     def page(self, **changes: Any) -> str:
         """The address of its page."""
@@ -115,8 +116,8 @@ class Ask:
         return with_query("/api/ask", self.query(explain=True))
 
 
-def ask_of(query: QueryParams, known: ApiParameters, *, k: int, strategy: str, strict: bool) -> Ask:
-    """What an address asks; `k` and `strategy` are the defaults of the server."""
+def ask_of(query: QueryParams, known: ApiParameters, settings: Settings, *, strict: bool) -> Ask:
+    """What an address asks; what it leaves open is as the settings of the server say."""
     given = Parameters(query, known.limits, known.ask if strict else None)
     where = given.each(known.only)
     for key, value in where:
@@ -124,8 +125,8 @@ def ask_of(query: QueryParams, known: ApiParameters, *, k: int, strategy: str, s
             raise conflicting("where", f"two values of {key!r} are asked for", "a passage has one: ask once for each")
     return Ask(
         given.one(known.q, ""),
-        given.one(known.k, min(k, known.limits.answers)),
-        given.one(known.strategy, known.strategy.value(strategy)),
+        given.one(known.k, min(settings.top_k, known.limits.answers)),
+        given.one(known.strategy, known.strategy.value(settings.strategy)),
         where,
         given.one(known.explain, False),
         given.one(known.rank, 1),
@@ -149,20 +150,20 @@ class PassageRequest:
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
-        own = replace(self, **changes)
+        changed = replace(self, **changes)
         return [
-            ("token", own.token),
-            ("phrase", own.phrase),
-            ("span", f"{own.span[0]}-{own.span[1]}" if own.span else ""),
-            ("side", own.sides[0] if len(own.sides) == 1 else ""),
-            ("n", own.sizes[0] if own.sizes else ""),
-            ("min", f"{own.threshold:g}" if own.threshold else ""),
+            ("token", changed.token),
+            ("phrase", changed.phrase),
+            ("span", f"{changed.span[0]}-{changed.span[1]}" if changed.span else ""),
+            ("side", changed.sides[0] if len(changed.sides) == 1 else ""),
+            ("n", changed.sizes[0] if changed.sizes else ""),
+            ("min", f"{changed.threshold:g}" if changed.threshold else ""),
         ]
 
     def page(self, **changes: Any) -> str:
         """The address of its page."""
-        own = replace(self, **changes)
-        pairs = [*own.query(), ("tab", "json" if own.tab == "json" else "")]
+        changed = replace(self, **changes)
+        pairs = [*changed.query(), ("tab", "json" if changed.tab == "json" else "")]
         return with_query(passage_path(self.id), pairs)
 
     def twin(self) -> str:
@@ -179,14 +180,13 @@ def passage_of(passage_id: str, query: QueryParams, known: ApiParameters, *, str
     given = Parameters(query, known.limits, known.passage if strict else None)
     if sum(bool(query.get(name)) for name in ("token", "phrase", "span")) > 1:
         raise conflicting("phrase", "a token, a phrase and a span exclude each other", "give one of them")
-    sides, sizes = given.one(known.side, SIDES), given.one(known.n, None)
     return PassageRequest(
         short("passage_id", passage_id, known.limits),
         given.one(known.token, None),
         given.one(known.phrase, ""),
         given.one(known.span, None),
-        sides,
-        sizes,
+        given.one(known.side, SIDES),
+        given.one(known.n, None),
         given.one(known.min, 0.0),
         "table" if strict else given.one(known.tab, "table"),
     )
@@ -204,21 +204,21 @@ class Discover:
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
-        own = replace(self, **changes)
-        listing = own.listing
-        pairs: Query = [("of", own.of if own.of != "passages" else ""), ("text", listing.text)]
+        changed = replace(self, **changes)
+        listing = changed.listing
+        pairs: Query = [("of", changed.of if changed.of != "passages" else ""), ("text", listing.text)]
         pairs += [("where", f"{key}={value}") for key, value in listing.where]
         pairs += [("without", f"{key}={value}") for key, value in listing.without]
         pairs += [("feature", f"{field}:{name}") for field, name in listing.features]
         pairs += [("without_feature", f"{field}:{name}") for field, name in listing.without_features]
         pairs += [("document", listing.document_id), ("offset", listing.offset or "")]
         pairs += [("size", listing.size if listing.size != _ALL.size else "")]
-        return [*pairs, *(("column", column) for column in own.columns)]
+        return [*pairs, *(("column", column) for column in changed.columns)]
 
     def page(self, **changes: Any) -> str:
         """The address of its page."""
-        own = replace(self, **changes)
-        return with_query("/discover", [*own.query(), ("open", own.open)])
+        changed = replace(self, **changes)
+        return with_query("/discover", [*changed.query(), ("open", changed.open)])
 
     def listing_page(self, **changes: Any) -> str:
         """The page of another listing, from its first row."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -68,16 +68,16 @@ def _times(more: int) -> str:
 
 
 @contextlib.contextmanager
-def seldom(names: Sequence[str] = LOGGERS) -> Iterator[Seldom]:
-    """Hold these loggers to it; at the end they tell what they kept back."""
-    kept = Seldom()
-    loggers = [logging.getLogger(name) for name in names]
+def seldom() -> Iterator[None]:
+    """Hold the loggers of a server to it; at the end they tell what they kept back."""
+    rule = Seldom()
+    loggers = [logging.getLogger(name) for name in LOGGERS]
     for logger in loggers:
-        logger.addFilter(kept)
+        logger.addFilter(rule)
     try:
-        yield kept
+        yield
     finally:
         for logger in loggers:
-            logger.removeFilter(kept)
-        for line in kept.rest():
+            logger.removeFilter(rule)
+        for line in rule.rest():
             loggers[-1].warning("%s", line)

@@ -51,10 +51,10 @@ def fitted(limits: WebLimits) -> WebLimits:
     return replace(limits, connections=most, waiting=min(limits.waiting, max(most // 2 - limits.running, 0)))
 
 
-def serve(app: ASGIApp, listening: socket.socket, limits: WebLimits, *, grace: int = GRACE) -> None:
+def serve(app: ASGIApp, listening: socket.socket, limits: WebLimits) -> None:
     """Answer until told to stop (Ctrl-C, SIGTERM); requests that run are answered first."""
     with _stopped_quietly(), seldom():
-        uvicorn.Server(configuration(app, limits, grace)).run(sockets=[listening])
+        uvicorn.Server(configuration(app, limits)).run(sockets=[listening])
 
 
 def configuration(app: ASGIApp, limits: WebLimits, grace: int = GRACE) -> uvicorn.Config:

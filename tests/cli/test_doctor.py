@@ -76,6 +76,22 @@ def test_an_index_that_is_there(run_cli: RunCli, tmp_path: Path) -> None:
 def test_as_text(run_cli: RunCli) -> None:
     shown = run_cli("doctor", "--encoder", "toy").stdout
     assert any(line.split()[:2] == ["ok", "python"] for line in shown.splitlines())
+    assert shown.splitlines()[-1].startswith("Everything that is needed is there and works.")
+
+
+def test_the_last_line_names_the_problems(run_cli: RunCli) -> None:
+    assert run_cli("doctor", "--engine", "nosuch").stdout.splitlines()[-1].startswith("Not all is well: plugin nosuch")
+
+
+def test_what_one_extra_lacks_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    remedy = "pip install 'sparc-search[torch]'"
+    names = ("torch", "onnx", "onnxscript")
+    found = [doctor.Check(name, "note", "not installed (extra torch)", remedy) for name in names]
+    monkeypatch.setattr(doctor, "examine", lambda settings: iter([*found, doctor.Check("disk", "ok", "1 GB free")]))
+    assert doctor.doctor.main(["--encoder", "toy"], standalone_mode=False) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:4] == ["note", "torch", "and", "2"]
+    assert len(lines) == 4  # the extra, the disk, a blank line, the verdict
 
 
 def test_little_room_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:

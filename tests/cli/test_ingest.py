@@ -121,7 +121,7 @@ def test_standard_input_with_a_format_and_fields(run_cli: RunCli, tmp_path: Path
     ("arguments", "code", "message"),
     [
         ((), 1, "nothing to read"),
-        (("nowhere",), 1, "there is no nowhere"),
+        (("nowhere",), 1, "there is no file or folder nowhere"),
         (("*.nothing",), 1, "no file fits"),
         (("empty",), 1, "is empty"),
         (("corpus", "--format", "markdwon"), 1, "did you mean 'markdown'"),

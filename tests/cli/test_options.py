@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from sparc_search.cli.options import json_option, settings_options
+from sparc_search.cli.options import Group, json_option, settings_options
 from sparc_search.settings import Settings
 
 
@@ -49,3 +49,25 @@ def test_help_comes_from_the_settings() -> None:
 def test_a_choice_is_checked() -> None:
     result = CliRunner().invoke(probe, ["q", "--strategy", "both"])
     assert result.exit_code == 2
+
+
+def test_an_empty_default_is_not_shown() -> None:
+    @click.command()
+    @settings_options("token_file")
+    def serve(settings: Settings) -> None: ...
+
+    assert "[default" not in CliRunner().invoke(serve, ["--help"]).output
+
+
+def test_a_group_lists_whole_sentences_and_nothing_hidden() -> None:
+    sentence = "Show an answer beside the runner-up, part by part, with all that made the difference between the two."
+    group = Group(
+        "probe",
+        commands={
+            "why": click.Command("why", help=f"{sentence} A second sentence."),
+            "old": click.Command("old", help="Gone.", hidden=True),
+        },
+    )
+    shown = " ".join(CliRunner().invoke(group, ["--help"]).output.split())
+    assert f"why {sentence.rstrip('.')}" in shown
+    assert "Gone" not in shown

@@ -79,7 +79,9 @@ def test_standard_input() -> None:
     assert [(entry.name, entry.root.kind) for entry in found("-")] == [("stdin", "stdin")]
 
 
-@pytest.mark.parametrize(("path", "message"), [("nowhere", "there is no nowhere"), ("*.nothing", "no file fits")])
+@pytest.mark.parametrize(
+    ("path", "message"), [("nowhere", "there is no file or folder nowhere"), ("*.nothing", "no file fits")]
+)
 def test_what_is_not_there_is_said_before_anything_is_read(tmp_path: Path, path: str, message: str) -> None:
     with pytest.raises(ReaderError, match=message):
         roots([path])

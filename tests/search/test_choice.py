@@ -12,7 +12,7 @@ from sparc_search.block_batch import batch_of
 from sparc_search.records import PART_KINDS, PhraseBlock
 from sparc_search.search.choice import best_first, without_overlaps
 from sparc_search.search.lexical import LexWeight
-from sparc_search.search.scorer import PhraseScores, ScoredSpans, Span
+from sparc_search.search.scorer import PhraseScores, ScoredSpan, ScoredSpans
 
 SPANS = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 12), st.integers(0, 4), st.integers(-3, 3)), max_size=300
@@ -20,7 +20,7 @@ SPANS = st.lists(
 Rows = list[tuple[tuple[int, int, int], int]]
 
 
-def spans_of(rows: Rows) -> list[Span]:
+def spans_of(rows: Rows) -> list[ScoredSpan]:
     block, start, end = (np.array([key[n] for key, _ in rows], np.int64) for n in range(3))
     score = np.array([score for _, score in rows], np.float64)
     scored = ScoredSpans(block, start, end, score, lambda number: (float(score[number]),) * len(PART_KINDS))

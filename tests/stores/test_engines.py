@@ -265,7 +265,7 @@ def test_there_is_none(engine: Engine) -> None:
 
 
 def test_another_model(engine: Engine, store: Store) -> None:
-    with pytest.raises(IndexMismatch, match=r"toy-1.*toy-2.*reencode"):
+    with pytest.raises(IndexMismatch, match=r"toy-1.*toy-2.*index upgrade"):
         engine.open("toy-2", writable=False)
     with engine.open("", writable=False) as reader:
         assert reader.encoder == "toy-1"

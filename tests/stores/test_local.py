@@ -96,7 +96,7 @@ def test_other_files_are_never_taken_for_an_index(tmp_path: Path) -> None:
 
 
 def test_another_model(tmp_path: Path, store: Store) -> None:
-    with pytest.raises(IndexMismatch, match=r"toy-1.*toy-2.*reencode"):
+    with pytest.raises(IndexMismatch, match=r"toy-1.*toy-2.*index upgrade"):
         open_local(store.location, "toy-2", writable=False)
     with open_local(store.location, "", writable=False) as reader:
         assert reader.encoder == "toy-1"

@@ -16,9 +16,9 @@ from sparc_search.records import TITLE, PhraseBlock
 from sparc_search.search.lexical import LexWeight
 from sparc_search.search.scorer import PhraseScores
 from sparc_search.stores.block_layout import Column, column_ends, read_heads, read_matrices
-from sparc_search.stores.block_sizes import bytes_by_part
 from sparc_search.stores.phrase_block import encode
 from sparc_search.stores.phrase_block_batch import decode_batch
+from tools.block_sizes import bytes_by_part
 
 
 def assert_same_scores(many: list[PhraseBlock], batch: BlockBatch, rng: np.random.Generator) -> None:

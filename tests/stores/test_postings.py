@@ -17,10 +17,11 @@ from sparc_search.stores.local import highest as pruning
 from sparc_search.stores.local import merging
 from sparc_search.stores.local import postings as module
 from sparc_search.stores.local.highest import highest
+from sparc_search.stores.local.layout import SEGMENTS
 from sparc_search.stores.local.postings import Postings, Terms, hashed, query_of
 from sparc_search.stores.local.segment import Segment, Source, make_segment
-from sparc_search.stores.local.segment_files import open_segment, write_segment
-from sparc_search.stores.short_floats import shorten
+from sparc_search.stores.local.segment_files import ListedSegment, open_segment, write_segment
+from sparc_search.stores.packing import shorten
 
 NAMES = st.sampled_from(["the", "of", "dome", "gold dome", "##ing", "rare"])
 VALUES = st.sampled_from([0.25, 0.5, 1.0, 1.5, 3.0, 200.0])
@@ -151,6 +152,19 @@ def test_work_is_left_out() -> None:
     assert near.tolist() == [7]
 
 
+def test_a_row_that_a_common_feature_lifts_to_the_top_is_not_left_out() -> None:
+    corpus: list[Features] = [{"lex": {"the": 0.25}} for _ in range(100)]
+    corpus[7] = {"lex": {"the": 1.0, "rare": 2.25}}
+    corpus[9] = {"lex": {"rare": 3.0}}
+    postings = segment_of(corpus).postings
+    terms = postings.find(hashed({"lex": {"the": 1.0, "rare": 1.0}}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pruning, "WORTHWHILE", 0)
+        near = pruning._near_the_top(postings, terms, 1, 100, None)
+    assert near is not None
+    assert near.tolist() == [7]
+
+
 def test_two_features_that_share_half_a_hash() -> None:
     keys, checks = np.array([5, 5, 5, 9], np.uint64), np.array([1, 2, 3, 1], np.uint32)
     one = np.arange(4)
@@ -174,8 +188,8 @@ def test_merging_is_building_from_what_is_alive(
         first += len(corpus)
     with TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
         patch.setattr(merging, "AT_ONCE", 20)
-        count, files = merging.merge_segments(segments, alive, Path(place) / "merged")
-        merged = open_segment(Path(place) / "merged", 1, first - 1, files)
+        count, files = merging.merge_segments(segments, alive, Path(place) / SEGMENTS / "merged")
+        merged = open_segment(Path(place), ListedSegment("merged", 1, first - 1, count, files))
         assert count == len(merged) == len(left)
         built = make_again(segments, alive, left)
         for name in ("keys", "checks", "offsets", "tops", "rows", "values"):
@@ -206,7 +220,8 @@ def make_again(segments: list[Segment], alive: list[np.ndarray], left: list[Feat
 
 def test_a_segment_comes_back_from_its_files(tmp_path: Path) -> None:
     segment = segment_of([{"start": {"dome": 1.0}, "end": {}, "lex": {"the": 0.5}}] * 3)
-    opened = open_segment(tmp_path / "s", 1, 3, write_segment(segment, tmp_path / "s"))
+    files = write_segment(segment, tmp_path / SEGMENTS / "s")
+    opened = open_segment(tmp_path, ListedSegment("s", 1, 3, 3, files))
     assert [opened.id(n) for n in range(3)] == ["p007", "p014", "p021"]
     assert np.array_equal(opened.postings.rows, segment.postings.rows)
     assert opened.holding(np.array([2, 3, 4, 77])).tolist() == [False, True, True]

@@ -20,7 +20,7 @@ from sparc_search.search.choice import best_first, without_overlaps
 from sparc_search.search.grid import VECTOR_BITS
 from sparc_search.search.lexical import LexWeight
 from sparc_search.search.ranking import phrase_query, ranked, ranked_by_blocks
-from sparc_search.search.scorer import PhraseScores, Span
+from sparc_search.search.scorer import PhraseScores, ScoredSpan
 from sparc_search.stores import stored_blocks
 from sparc_search.stores.block_layout import HEAD, MAGIC, MATRIX
 from sparc_search.stores.phrase_block import encode
@@ -35,7 +35,7 @@ def weights(question: EncodedQuestion, rng: np.random.Generator) -> list[LexWeig
     return [LexWeight(term.id, term.name, float(rng.random())) for term in question.lex_terms]
 
 
-def rows(spans: Iterator[Span]) -> list[tuple[object, ...]]:
+def rows(spans: Iterator[ScoredSpan]) -> list[tuple[object, ...]]:
     return [(*span[:4], *(part.value for part in span.parts)) for span in spans]
 
 

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...records import LEX, SIDES
-from ...stored import FeatureCount, FeatureStatistics, spread
+from ...stored import FeatureCount, FeatureStatistics, most_frequent, spread
 from ..features import decode_features
-from ..short_floats import unshorten
+from ..packing import unshorten
 from .postings import hash_of, hashed
 from .segment import Mask, Segment
-from .view import LocalView
+
+if TYPE_CHECKING:
+    from .view import LocalView
 
 _LOOKED_AT = 300
 """Passages whose features are looked through for the further words of an n-gram."""
@@ -25,12 +28,22 @@ _LOOKED_AT = 300
 
 def feature_values(view: LocalView, field: str, name: str) -> NDArray[np.float32]:
     """The value of a feature in every passage that has it."""
-    found = [np.zeros(0, np.float32)]
+    return np.concatenate([np.zeros(0, np.float32), *(values for _, values in _postings(view, field, name))])
+
+
+def rows_with(view: LocalView, field: str, name: str) -> NDArray[np.int64]:
+    """The rows of the database, of passages alive, that have a feature."""
+    return np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in _postings(view, field, name))])
+
+
+def _postings(view: LocalView, field: str, name: str) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """Segment by segment, the rows of passages alive that have a feature, and its values there."""
+    query = hashed({field: {name: 1.0}})
     for segment, alive in _segments(view):
-        for entries in segment.postings.find(hashed({field: {name: 1.0}})).entries:
-            values = unshorten(segment.postings.values[entries])
-            found.append(values if alive is None else values[alive[segment.postings.rows[entries]]])
-    return np.concatenate(found)
+        for entries in segment.postings.find(query).entries:
+            numbers, values = segment.postings.rows[entries], unshorten(segment.postings.values[entries])
+            kept = slice(None) if alive is None else alive[numbers]
+            yield segment.rows[numbers[kept]], values[kept]
 
 
 def feature_statistics(view: LocalView, field: str, name: str, bins: int) -> FeatureStatistics:
@@ -63,33 +76,11 @@ def features_like(view: LocalView, beginning: str, k: int) -> list[FeatureCount]
         )
         return [FeatureCount(*row) for row in view.connection.execute(query, (beginning, beginning + "\U0010ffff", k))]
     numbers: Counter[str] = Counter()
-    for row in _rows_with(view, LEX, before.rpartition(" ")[2]):
+    rows = rows_with(view, LEX, before.rpartition(" ")[2])
+    for row in rows[:: max(len(rows) // _LOOKED_AT, 1)][:_LOOKED_AT].tolist():
         numbers.update({name for _, name in _names(view, row) if name.startswith(beginning)})
-    found = [FeatureCount(name, _passages(view, name)) for name, _ in numbers.most_common(k)]
-    return sorted(found, key=lambda feature: (-feature.passages, feature.name))
-
-
-def rows_with(view: LocalView, field: str, name: str) -> list[NDArray[np.int64]]:
-    """By segment: the rows of the database, of passages alive, that have a feature."""
-    found = []
-    for segment, alive in _segments(view):
-        own = np.zeros(0, np.int64)
-        for entries in segment.postings.find(hashed({field: {name: 1.0}})).entries:
-            numbers = segment.postings.rows[entries].astype(np.int64)
-            own = segment.rows[numbers if alive is None else numbers[alive[numbers]]]
-        found.append(own)
-    return found
-
-
-def _rows_with(view: LocalView, field: str, name: str) -> list[int]:
-    """Some of them, evenly spread."""
-    joined = np.concatenate([np.zeros(0, np.int64), *rows_with(view, field, name)])
-    step = max(len(joined) // _LOOKED_AT, 1)
-    return [int(row) for row in joined[::step][:_LOOKED_AT]]
-
-
-def _passages(view: LocalView, name: str) -> int:
-    return max(len(feature_values(view, field, name)) for field in SIDES)
+    likely = [name for name, _ in numbers.most_common(k)]
+    return most_frequent({name: max(len(feature_values(view, field, name)) for field in SIDES) for name in likely}, k)
 
 
 def _most_frequent(view: LocalView) -> Iterator[tuple[int, int]]:

@@ -88,9 +88,7 @@ class Change:
     def _taken(self, passage_ids: Sequence[str]) -> str:
         """A passage id that is in the index already, or stands here twice; empty if there is none."""
         twice = [id for id, count in Counter(passage_ids).items() if count > 1]
-        for some in rows.chunks(passage_ids):
-            query = f"SELECT id FROM passages WHERE id IN ({rows.marks(some)})"
-            twice += [id for (id,) in self._connection.execute(query, some)]
+        twice += [id for (id,) in rows.select(self._connection, "SELECT id FROM passages WHERE id IN", passage_ids)]
         return min(twice, default="")
 
     def _insert_passage(self, document: int | None, values: Sequence[Any]) -> int | None:

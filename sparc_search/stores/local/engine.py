@@ -9,18 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ...engine import Admin, Engine, Place
+from ...engine import Engine, Place
 from ...errors import IndexDamaged, IndexFailure, IndexMismatch, UsageError
-from ...stored import CheckReport
 from . import database, layout
-from .browsing import BrowsableLocalView
 from .points import reach
 from .recovery import check_before_reading, damaged_segments
-from .view import State, load_state
+from .view import LocalState, LocalView, load_state
 
 if TYPE_CHECKING:  # what only writers and checks need is imported by them: a question waits for nothing else
     from filelock import FileLock
 
+    from .admin import LocalAdmin
     from .writer import LocalWriter
 
 
@@ -33,14 +32,17 @@ class LocalEngine(Engine):
         self.location, self.folder = location, folder
         self._held = held
         self._unchecked = not writable
-        self._state: State | None = None
+        self._state: LocalState | None = None
         self._lock = threading.Lock()  # guards the state and the idle connections
         self._idle: list[sqlite3.Connection] = []
         with database.opened(folder, writable=False) as connection:
             meta = database.read_meta(connection)
         self.encoder, self._identity = str(meta["encoder"]), str(meta["identity"])
         if encoder and encoder != self.encoder:
-            raise _other_model(location, self.encoder, encoder)
+            raise IndexMismatch(
+                f"the index at {location} was made with the model {self.encoder}, not with {encoder}",
+                "ask with the model that made it (--model), or move it to this one with `sparc-search index upgrade`",
+            )
         self._writer = self._open_writer() if writable else None
 
     @classmethod
@@ -58,7 +60,7 @@ class LocalEngine(Engine):
         try:
             if not layout.exists(location):
                 _create(location, encoder)
-            layout.remove_old(location, unfinished=False)
+            layout.remove_old(location)
             return cls(location, layout.current(location), encoder, writable=True, held=held)
         except BaseException:
             held.release()
@@ -97,7 +99,7 @@ class LocalEngine(Engine):
     # --- reading ---------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def view(self) -> Iterator[BrowsableLocalView]:
+    def view(self) -> Iterator[LocalView]:
         """One committed state, for as long as the context lasts."""
         if self._unchecked:
             check_before_reading(self.location, self.folder)
@@ -107,14 +109,14 @@ class LocalEngine(Engine):
             with database.translated(self.folder):
                 connection.execute("BEGIN")
                 try:
-                    yield BrowsableLocalView(connection, self._identity, lambda: self._pin(connection))
+                    yield LocalView(connection, self._identity, lambda: self._pin(connection))
                 finally:
                     connection.execute("ROLLBACK")
         finally:
             with self._lock:
                 self._idle.append(connection)
 
-    def _pin(self, connection: sqlite3.Connection) -> State:
+    def _pin(self, connection: sqlite3.Connection) -> LocalState:
         """The state that a transaction sees. Segments may be replaced just then: that is a newer state, so again."""
         tried = None
         while True:
@@ -134,7 +136,7 @@ class LocalEngine(Engine):
                 return self._idle.pop()
         return database.connect(self.folder, writable=False, mapped=self._writer is None)
 
-    def _load(self, connection: sqlite3.Connection) -> State:
+    def _load(self, connection: sqlite3.Connection) -> LocalState:
         with self._lock:
             old = self._state
         state = load_state(connection, self.folder, old)
@@ -153,6 +155,8 @@ class LocalEngine(Engine):
 
     def admin(self) -> LocalAdmin:
         """Whoever looks after the index."""
+        from .admin import LocalAdmin
+
         return LocalAdmin(self)
 
     def close(self) -> None:
@@ -168,40 +172,6 @@ class LocalEngine(Engine):
         finally:
             if self._held:
                 self._held.release()
-
-
-class LocalAdmin(Admin):
-    """Looks after an index in a folder."""
-
-    def __init__(self, engine: LocalEngine) -> None:
-        self._engine = engine
-
-    def describe(self) -> dict[str, object]:
-        """What it holds and how much room that takes."""
-        with self._engine.view() as view:
-            from .describe import describe
-
-            return describe(view, self._engine.folder)
-
-    def size_in_bytes(self) -> int:
-        """Bytes of everything it keeps, derived files included."""
-        return sum(path.stat().st_size for path in self._engine.folder.rglob("*") if path.is_file())
-
-    def compact(self) -> None:
-        """Put everything into one segment and give back the room of what was deleted."""
-        self._engine.writer().compact()
-
-    def verify(self) -> CheckReport:
-        """Look at everything: the database, every block, every posting and vector."""
-        from .verify import verify
-
-        return verify(self._engine.folder)
-
-    def repair(self, report: CheckReport) -> list[str]:
-        """Make the segments that a report names again from the database; their names."""
-        names = sorted({problem.derived for problem in report.problems if problem.derived})
-        self._engine.writer().rebuild(names)
-        return names
 
 
 def _create(location: Path, encoder: str) -> None:
@@ -226,10 +196,3 @@ def _encoder_of(folder: Path) -> str | None:
             return str(database.read_meta(connection)["encoder"])
     except (IndexFailure, sqlite3.Error):
         return None
-
-
-def _other_model(location: Path, made_with: str, encoder: str) -> IndexMismatch:
-    return IndexMismatch(
-        f"the index at {location} was made with the model {made_with}, not with {encoder}",
-        "ask with the model that made it (--model), or move it to this one with `sparc-search index reencode`",
-    )

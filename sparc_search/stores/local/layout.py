@@ -32,7 +32,9 @@ def current(location: Path) -> Path:
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
         name = ""
     if not name.startswith(_PREFIX) or not (location / name).is_dir():
-        raise IndexNotFound(f"there is no index at {location}", "make one with `sparc-search ingest PATH`")
+        raise IndexNotFound(
+            f"there is no index at {location}", "make one with `sparc-search ingest PATH`, or name another with --index"
+        )
     return location / name
 
 
@@ -61,16 +63,21 @@ def _number(folder: Path) -> int:
     return int(folder.name.removeprefix(_PREFIX))
 
 
+def size_in_bytes(folder: Path) -> int:
+    """Bytes of all files of a version."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def switch(location: Path, folder: Path) -> None:
     """Make a finished folder the one that counts."""
     replace_text(location / CURRENT, folder.name + "\n")
 
 
-def remove_old(location: Path, *, unfinished: bool) -> None:
-    """Remove versions that do not count any more, and, with `unfinished`, those that do not count yet."""
+def remove_old(location: Path) -> None:
+    """Remove versions that do not count any more. One that does not count yet may be continued."""
     number = _number(current(location))
     for folder in location.glob(f"{_PREFIX}[0-9]*"):
-        if _number(folder) < number or (unfinished and _number(folder) > number):
+        if _number(folder) < number:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...stored import DocumentFacts, ListedDocuments, ListedPassages, Listing
 from .catalogue import rows_with
-from .rows import read_texts
-from .view import LocalView
+from .rows import read_texts, rows_of
+
+if TYPE_CHECKING:
+    from .view import LocalView
 
 _TABLES = "passages p JOIN documents d ON d.row = p.document"
 _TAGGED = "EXISTS (SELECT 1 FROM tags t WHERE t.passage = p.row AND t.key = ? AND t.value = ?)"
@@ -77,22 +80,14 @@ def _allowed(view: LocalView, listing: Listing) -> NDArray[np.int64] | None:
     """The rows that have the wanted features and none of the unwanted; None if no feature is asked for."""
     if not listing.features and not listing.without_features:
         return None
-    wanted = [_joined(view, feature) for feature in listing.features]
-    if wanted:
-        allowed = wanted[0]
-        for rows in wanted[1:]:
-            allowed = np.intersect1d(allowed, rows)
+    required = [rows_with(view, *feature) for feature in listing.features]
+    if required:
+        allowed = reduce(np.intersect1d, required)
     else:
-        allowed = np.array(
-            [row for (row,) in view.connection.execute("SELECT row FROM passages ORDER BY row")], np.int64
-        )
+        allowed = rows_of(view.connection, "SELECT row FROM passages ORDER BY row")
     for feature in listing.without_features:
-        allowed = np.setdiff1d(allowed, _joined(view, feature))
+        allowed = np.setdiff1d(allowed, rows_with(view, *feature))
     return np.sort(allowed)
-
-
-def _joined(view: LocalView, feature: tuple[str, str]) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(0, np.int64), *rows_with(view, *feature)])
 
 
 def _total(view: LocalView, listing: Listing, condition: str, parameters: Sequence[Any]) -> int | None:

@@ -78,15 +78,8 @@ def _write_vectors(pieces: Sequence[_Piece], folder: Path, step: int = 16_384) -
 
 def _write_postings(pieces: Sequence[_Piece], folder: Path) -> None:
     total = sum(len(piece.segment.postings.rows) for piece in pieces)
+    types = {"keys": "u8", "checks": "u4", "offsets": offset_type(total), "tops": "u2", "rows": "u4", "values": "u2"}
     with ExitStack() as stack:
-        types = {
-            "keys": "u8",
-            "checks": "u4",
-            "offsets": offset_type(total),
-            "tops": "u2",
-            "rows": "u4",
-            "values": "u2",
-        }
         keys, checks, offsets, tops, rows, values = (
             stack.enter_context(ArrayWriter(folder, f"posting_{name}", dtype)) for name, dtype in types.items()
         )

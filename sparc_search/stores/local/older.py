@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,6 +16,7 @@ from ...engine import Admin, Engine, View, Where, Writer
 from ...records import Features
 from ...stored import EncodedDocument, Fetched, Hits, Statistics
 from . import database, rows
+from .layout import size_in_bytes
 
 
 class OlderEngine(Engine):
@@ -23,33 +24,32 @@ class OlderEngine(Engine):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with self._reading() as connection:
+        with self.reading() as connection:
             self.encoder = str(database.read_meta(connection)["encoder"])
 
     @classmethod
     def open(cls, *_: object, **__: object) -> NoReturn:
-        """Not by itself."""
+        """`LocalEngine.open` makes it."""
         raise NotImplementedError
 
     @contextmanager
     def view(self) -> Iterator[View]:
         """What is committed now."""
-        with self._reading() as connection, database.transaction(connection, write=False):
+        with self.reading() as connection, database.transaction(connection, write=False):
             yield OlderView(connection, self.folder)
 
     def writer(self) -> Writer:
         """Nobody writes in an older format."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             raise database.other_format(self.folder, database.format_of(connection))
 
     def admin(self) -> Admin:
         """Whoever can say what it holds."""
         return OlderAdmin(self)
 
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with database.opened(self.folder, writable=False, older=True) as connection:
-            yield connection
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """A connection for as long as the context lasts."""
+        return database.opened(self.folder, writable=False, older=True)
 
 
 class OlderView(View):
@@ -91,11 +91,11 @@ class OlderAdmin(Admin):
 
     def describe(self) -> dict[str, object]:
         """Counts, format and model."""
-        with database.opened(self._engine.folder, writable=False, older=True) as connection:
+        with self._engine.reading() as connection:
             meta, found = database.read_meta(connection), database.format_of(connection)
         counts: dict[str, object] = {name: meta[name] for name in ("documents", "passages", "words") if name in meta}
         return {**counts, "format": found, "format of this version": database.FORMAT, "encoder": self._engine.encoder}
 
     def size_in_bytes(self) -> int:
         """Bytes of everything it keeps, derived files included."""
-        return sum(path.stat().st_size for path in self._engine.folder.rglob("*") if path.is_file())
+        return size_in_bytes(self._engine.folder)

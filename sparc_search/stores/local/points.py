@@ -26,5 +26,5 @@ reached: Callable[[str], None] = _nothing
 
 
 def reach(name: str) -> None:
-    """Pass a point."""
+    """Tell whoever listens that a point is reached."""
     reached(name)

@@ -21,7 +21,7 @@ from ...errors import IndexDamaged
 from ...records import Features
 from ..derived_files import release
 from ..features import FieldValues
-from ..short_floats import unshorten
+from ..packing import unshorten
 
 
 class Compiled(NamedTuple):
@@ -71,7 +71,7 @@ class Terms:
         return list(map(slice, self.begins.tolist(), self.ends.tolist()))
 
     def some(self, which: NDArray[np.bool_]) -> Terms:
-        """Some of them."""
+        """Those of the features that a mask picks out."""
         return Terms(self.begins[which], self.ends[which], self.weights[which], self.bounds[which])
 
 

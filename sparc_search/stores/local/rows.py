@@ -9,18 +9,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...records import Document, EncodedPassage, Passage, Section
 from ...stored import EncodedDocument, StoredPassage
 from .. import phrase_block
 from ..features import as_features, decode_features
+from ..phrase_block_batch import decode_batch
 from .segment import Source
 
 _MOST_PARAMETERS = 500
 
 
-def chunks(items: Sequence[Any], size: int = _MOST_PARAMETERS) -> Iterator[Sequence[Any]]:
+def chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     """Pieces short enough for one statement."""
-    return (items[i : i + size] for i in range(0, len(items), size))
+    return (items[i : i + _MOST_PARAMETERS] for i in range(0, len(items), _MOST_PARAMETERS))
+
+
+def select(connection: sqlite3.Connection, query: str, ids: Sequence[Any]) -> Iterator[Any]:
+    """The rows of a query that ends with `column IN`, for as many ids as there are."""
+    for some in chunks(ids):
+        yield from connection.execute(f"{query} ({marks(some)})", some)
 
 
 def marks(items: Sequence[Any]) -> str:
@@ -81,41 +91,28 @@ _TABLES = f"{_PASSAGES} JOIN encoded e ON e.passage = p.row"
 
 def read_passages(connection: sqlite3.Connection, ids: Sequence[str]) -> list[StoredPassage]:
     """Passages by id, in that order; those that are not there are left out."""
-    found: dict[str, StoredPassage] = {}
-    for some in chunks(ids):
-        query = f"SELECT {_COLUMNS}, e.block FROM {_TABLES} WHERE p.id IN ({marks(some)})"
-        for values in connection.execute(query, some):
-            found[values[0]] = _stored(values, check=False)
+    query = f"SELECT {_COLUMNS}, e.block FROM {_TABLES} WHERE p.id IN"
+    found = {values[0]: _stored(values, check=False) for values in select(connection, query, ids)}
     return [found[id] for id in ids if id in found]
 
 
 def read_texts(connection: sqlite3.Connection, ids: Sequence[str]) -> list[Passage]:
-    """The same without their blocks."""
-    found: dict[str, Passage] = {}
-    for some in chunks(ids):
-        query = f"SELECT {_COLUMNS} FROM {_PASSAGES} WHERE p.id IN ({marks(some)})"
-        for values in connection.execute(query, some):
-            found[values[0]] = _passage(values)
+    """Passages without their blocks, by id, in that order; those that are not there are left out."""
+    query = f"SELECT {_COLUMNS} FROM {_PASSAGES} WHERE p.id IN"
+    found = {values[0]: _passage(values) for values in select(connection, query, ids)}
     return [found[id] for id in ids if id in found]
 
 
 def read_blocks(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, bytes]:
     """The stored blocks of passages by id, in that order; those that are not there are left out."""
-    found: dict[str, bytes] = {}
-    for some in chunks(ids):
-        query = (
-            f"SELECT p.id, e.block FROM passages p JOIN encoded e ON e.passage = p.row WHERE p.id IN ({marks(some)})"
-        )
-        found.update(connection.execute(query, some))
+    query = "SELECT p.id, e.block FROM passages p JOIN encoded e ON e.passage = p.row WHERE p.id IN"
+    found: dict[str, bytes] = dict(select(connection, query, ids))
     return {id: found[id] for id in ids if id in found}
 
 
 def content_hashes(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
     """The content hash of each document that is there."""
-    found: dict[str, str] = {}
-    for some in chunks(ids):
-        found.update(connection.execute(f"SELECT id, content_hash FROM documents WHERE id IN ({marks(some)})", some))
-    return found
+    return dict(select(connection, "SELECT id, content_hash FROM documents WHERE id IN", ids))
 
 
 def _encoded_passages(connection: sqlite3.Connection, document: int) -> Iterator[EncodedPassage]:
@@ -144,8 +141,18 @@ def sources(connection: sqlite3.Connection, first: int, last: int) -> Iterator[S
         WHERE p.row BETWEEN ? AND ? ORDER BY p.row
     """
     for row, id, features, data in connection.execute(query, (first, last)):
-        block = phrase_block.decode(data)
-        yield Source(row, id, decode_features(features), block.passage_vector, block.passage_scale)
+        block = decode_batch([data], check=True)
+        yield Source(row, id, decode_features(features), block.passage_vectors[0], float(block.passage_scales[0]))
+
+
+def tombstones(connection: sqlite3.Connection) -> NDArray[np.int64]:
+    """The rows of passages that were deleted and still stand in a segment, ascending."""
+    return rows_of(connection, "SELECT row FROM tombstones ORDER BY row")
+
+
+def rows_of(connection: sqlite3.Connection, query: str, parameters: Sequence[Any] = ()) -> NDArray[np.int64]:
+    """What a query for one number a row finds."""
+    return np.array([row for (row,) in connection.execute(query, parameters)], np.int64)
 
 
 def _json(metadata: Mapping[str, str]) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Mapping
+import sqlite3
 from pathlib import Path
+from typing import NamedTuple
 
-from ..derived_files import Files, check_sizes, listed, map_array, save_array, sync_all
+from ..derived_files import Files, check_sizes, listed_files, map_array, save_array, sync_all
 from ..vector_index import VectorIndex, write_faiss
+from .layout import SEGMENTS
 from .points import reach
 from .postings import Postings
 from .segment import Segment
@@ -35,17 +38,37 @@ def write_segment(segment: Segment, folder: Path) -> Files:
 def finished(folder: Path) -> Files:
     """Make the files of a new segment safe; what is returned belongs into the list of live segments."""
     reach("segment files written")
-    files = listed(folder)
+    files = listed_files(folder)
     sync_all(folder)
     reach("segment files synced")
     return files
 
 
-def open_segment(folder: Path, first: int, last: int, files: Mapping[str, tuple[int, str]]) -> Segment:
-    """Map a segment's files; sizes and headers are checked, sums are not."""
-    check_sizes(folder, files)
+class ListedSegment(NamedTuple):
+    """A segment as the database lists it."""
+
+    name: str
+    first: int
+    last: int
+    passages: int
+    files: Files
+
+
+def listed_segments(connection: sqlite3.Connection) -> list[ListedSegment]:
+    """The live segments, in the order of their rows."""
+    query = "SELECT name, first, last, passages, files FROM segments ORDER BY first"
+    return [
+        ListedSegment(name, first, last, passages, json.loads(files))
+        for name, first, last, passages, files in connection.execute(query)
+    ]
+
+
+def open_segment(folder: Path, listed: ListedSegment) -> Segment:
+    """Map the files of a segment in an index folder; sizes and headers are checked, sums are not."""
+    folder = folder / SEGMENTS / listed.name
+    check_sizes(folder, listed.files)
     own = {name: map_array(folder, name) for name in _OWN}
     postings = Postings(**{name: map_array(folder, f"posting_{name}") for name in _POSTINGS})
     vectors, scales = (map_array(folder, name) for name in _DENSE)
-    dense = VectorIndex(vectors, scales, folder / FAISS if FAISS in files else None)
-    return Segment(first, last, **own, postings=postings, dense=dense)
+    dense = VectorIndex(vectors, scales, folder / FAISS if FAISS in listed.files else None)
+    return Segment(listed.first, listed.last, **own, postings=postings, dense=dense)

@@ -21,12 +21,11 @@ from ..features import FieldValues, decode_features
 from . import database, layout
 from .postings import hash_of
 from .segment import Segment
-from .segment_files import open_segment
-from .writer import Listed, listed_segments
+from .segment_files import ListedSegment, listed_segments, open_segment
 
 
 @dataclass(slots=True)
-class _Seen:
+class _SeenRows:
     """What the database says, to hold the segments against."""
 
     rows: list[int] = field(default_factory=list)
@@ -42,13 +41,13 @@ def verify(folder: Path) -> CheckReport:
         problems = list(_database(connection))
         if problems:  # the rest would only say the same in other words
             return CheckReport({}, tuple(problems))
-        seen = _Seen()
+        seen = _SeenRows()
         problems += _passages(connection, seen)
         problems += _counts(connection, seen)
         listed = listed_segments(connection)
         postings = 0
         for segment in listed:
-            found, count = _segment(folder / layout.SEGMENTS / segment.name, segment, seen)
+            found, count = _segment(folder, segment, seen)
             problems += found
             postings += count
         problems += _coverage(connection, listed, seen)
@@ -71,7 +70,7 @@ def _database(connection: sqlite3.Connection) -> Iterator[Problem]:
         yield Problem("database", str(error))
 
 
-def _passages(connection: sqlite3.Connection, seen: _Seen) -> Iterator[Problem]:
+def _passages(connection: sqlite3.Connection, seen: _SeenRows) -> Iterator[Problem]:
     query = """
         SELECT p.row, p.id, d.id, length(p.text), e.block, e.features
         FROM passages p JOIN documents d ON d.row = p.document LEFT JOIN encoded e ON e.passage = p.row ORDER BY p.row
@@ -94,7 +93,7 @@ def _passages(connection: sqlite3.Connection, seen: _Seen) -> Iterator[Problem]:
         seen.frequencies.update(next(v.names for v in values if v.field == LEX))
 
 
-def _counts(connection: sqlite3.Connection, seen: _Seen) -> Iterator[Problem]:
+def _counts(connection: sqlite3.Connection, seen: _SeenRows) -> Iterator[Problem]:
     meta = database.read_meta(connection)
     for table in ("documents", "passages"):
         (count,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
@@ -109,11 +108,11 @@ def _counts(connection: sqlite3.Connection, seen: _Seen) -> Iterator[Problem]:
 # --- segments --------------------------------------------------------------------------------------------------------
 
 
-def _segment(folder: Path, listed: Listed, seen: _Seen) -> tuple[list[Problem], int]:
+def _segment(folder: Path, listed: ListedSegment, seen: _SeenRows) -> tuple[list[Problem], int]:
     where = f"segment {listed.name}"
     try:
-        check_sums(folder, listed.files)
-        segment = open_segment(folder, listed.first, listed.last, listed.files)
+        check_sums(folder / layout.SEGMENTS / listed.name, listed.files)
+        segment = open_segment(folder, listed)
     except IndexDamaged as error:
         return [Problem(where, error.message, listed.name)], 0
     problems = list(_structure(segment)) or list(_content(segment, seen))
@@ -143,7 +142,7 @@ def _structure(segment: Segment) -> Iterator[str]:
         yield "a posting is out of range"
 
 
-def _content(segment: Segment, seen: _Seen) -> Iterator[str]:
+def _content(segment: Segment, seen: _SeenRows) -> Iterator[str]:
     """Whether it says what the database says, of the passages that are still there."""
     sums = _row_sums(segment)
     for number, row in enumerate(segment.rows.tolist()):
@@ -179,7 +178,7 @@ def _feature_sum(fields: list[FieldValues]) -> int:
     return total % (1 << 64)
 
 
-def _coverage(connection: sqlite3.Connection, listed: list[Listed], seen: _Seen) -> Iterator[Problem]:
+def _coverage(connection: sqlite3.Connection, listed: list[ListedSegment], seen: _SeenRows) -> Iterator[Problem]:
     """Every passage is in one segment, or newer than all of them."""
     dead = {row for (row,) in connection.execute("SELECT row FROM tombstones")}
     covered = max((segment.last for segment in listed), default=0)

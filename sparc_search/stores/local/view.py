@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +23,13 @@ from ...stored import (
     Statistics,
     VectorChange,
 )
-from ..block_sizes import bytes_by_part
+from ..phrase_block_batch import decode_batch
 from ..stored_blocks import blocks_of
-from . import rows
+from . import catalogue, listing, rows
 from .highest import highest
-from .layout import SEGMENTS
 from .postings import hashed
 from .segment import Mask, Segment, make_segment
-from .segment_files import open_segment
+from .segment_files import listed_segments, open_segment
 
 _MOST_LOOSE = 16
 """Small segments in memory before they are put together."""
@@ -42,7 +39,7 @@ _MOST_FILTERS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class LocalState:
     """The segments of one generation, listed and loose, with what is still alive in each."""
 
     generation: int
@@ -59,21 +56,19 @@ class State:
         return (*self.listed.values(), *self.loose)
 
 
-def load_state(connection: sqlite3.Connection, folder: Path, old: State | None) -> State:
+def load_state(connection: sqlite3.Connection, folder: Path, old: LocalState | None) -> LocalState:
     """The state that the connection's transaction sees; what the old one has opened already is taken over."""
     facts = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('generation', 'passages')").fetchall())
     if old and old.generation == facts["generation"]:
         return old
-    listed = {}
-    for name, first, last, files in connection.execute("SELECT name, first, last, files FROM segments ORDER BY first"):
-        known = old.listed.get(name) if old else None
-        listed[name] = known or open_segment(folder / SEGMENTS / name, first, last, json.loads(files))
+    known = old.listed if old else {}
+    listed = {one.name: known.get(one.name) or open_segment(folder, one) for one in listed_segments(connection)}
     covered = max((segment.last for segment in listed.values()), default=0)
     older = old.loose if old and old.generation < facts["generation"] else ()  # a newer state has rows unknown here
     loose = _loose(connection, covered, older)
-    dead = np.array([row for (row,) in connection.execute("SELECT row FROM tombstones ORDER BY row")], np.int64)
+    dead = rows.tombstones(connection)
     alive = tuple(_alive(segment, dead) for segment in (*listed.values(), *loose))
-    return State(facts["generation"], facts["passages"], listed, loose, alive)
+    return LocalState(facts["generation"], facts["passages"], listed, loose, alive)
 
 
 def _loose(connection: sqlite3.Connection, covered: int, old: Sequence[Segment]) -> tuple[Segment, ...]:
@@ -96,14 +91,14 @@ def _alive(segment: Segment, dead: NDArray[np.int64]) -> Mask | None:
 class LocalView(View):
     """Reads and searches one state; the connection's transaction holds it still."""
 
-    def __init__(self, connection: sqlite3.Connection, identity: str, load: Callable[[], State]) -> None:
+    def __init__(self, connection: sqlite3.Connection, identity: str, load: Callable[[], LocalState]) -> None:
         self.connection = connection
         self.identity = identity
         self._load = load
-        self._state: State | None = None
+        self._state: LocalState | None = None
 
     @property
-    def state(self) -> State:
+    def state(self) -> LocalState:
         """What is searched. An ingest asks for content hashes alone, and need not load what it has just written."""
         if self._state is None:
             self._state = self._load()
@@ -136,16 +131,10 @@ class LocalView(View):
         """Passages without their blocks, in that order; those that are not there are left out."""
         return FetchedPassages(rows.read_texts(self.connection, passage_ids))
 
-    def block_bytes(self) -> dict[str, int]:
-        """Bytes of all phrase blocks by part."""
-        return bytes_by_part(data for (data,) in self.connection.execute("SELECT block FROM encoded"))
-
     def statistics(self, lex_names: Sequence[str]) -> Statistics:
         """Number of passages and, of these terms, in how many each stands."""
-        found: dict[str, int] = {}
-        for some in rows.chunks(lex_names):
-            query = f"SELECT name, passages FROM frequencies WHERE name IN ({rows.marks(some)})"
-            found.update(self.connection.execute(query, some))
+        query = "SELECT name, passages FROM frequencies WHERE name IN"
+        found = dict(rows.select(self.connection, query, lex_names))
         return Statistics(self.state.generation, self.state.passages, found)
 
     def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
@@ -181,9 +170,19 @@ class LocalView(View):
         for (generation,) in self.connection.execute(query, (since,)).fetchall():
             own = "SELECT id FROM passages WHERE generation = ? ORDER BY row"
             ids = tuple(id for (id,) in self.connection.execute(own, (generation,)))
-            blocks = [passage.block for passage in rows.read_passages(self.connection, ids)]
-            vectors = [block.passage_vector * np.float32(block.passage_scale) for block in blocks]
-            yield VectorChange(generation, ids, np.stack(vectors))
+            blocks = decode_batch(list(rows.read_blocks(self.connection, ids).values()))
+            scales = blocks.passage_scales.astype(np.float32)
+            yield VectorChange(generation, ids, blocks.passage_vectors * scales[:, None])
+
+    # --- to be looked at -------------------------------------------------------------------------------------------
+
+    feature_statistics = catalogue.feature_statistics
+    frequent_features = catalogue.frequent_features
+    features_like = catalogue.features_like
+    list_passages = listing.list_passages
+    list_documents = listing.list_documents
+    metadata_values = listing.metadata_values
+    sample = catalogue.sample
 
     def _masks(self, where: Where) -> tuple[Mask | None, ...]:
         """For each segment which passages may be found; None if all may."""
@@ -200,8 +199,8 @@ class LocalView(View):
 
     def _filter(self, key: tuple[tuple[str, str], ...]) -> tuple[Mask, ...]:
         parts = " INTERSECT ".join(["SELECT passage FROM tags WHERE key = ? AND value = ?"] * len(key))
-        parameters: list[Any] = [text for pair in key for text in pair]
-        found = np.array([row for (row,) in self.connection.execute(f"{parts} ORDER BY 1", parameters)], np.int64)
+        parameters = [text for pair in key for text in pair]
+        found = rows.rows_of(self.connection, f"{parts} ORDER BY 1", parameters)
         # Tags of deleted passages are gone too, so nothing dead is let through.
         return tuple(segment.holding(found) for segment in self.state.segments)
 

@@ -10,14 +10,10 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
 
 from ...engine import Writer
 from ...errors import IndexFailure
 from ...stored import EncodedDocument, Refusal
-from ..derived_files import Files
 from . import rows
 from .changes import Change, prepare
 from .database import read_meta, transaction, translated, write_meta
@@ -25,7 +21,7 @@ from .layout import SEGMENTS
 from .merging import merge_segments
 from .points import reach
 from .segment import Mask, Segment, make_segment
-from .segment_files import open_segment, write_segment
+from .segment_files import ListedSegment, listed_segments, open_segment, write_segment
 
 log = logging.getLogger(__name__)
 
@@ -36,16 +32,6 @@ MERGE = 4
 """Segments of about one size before they are put together."""
 
 _DRAFT = "draft-"
-
-
-class Listed(NamedTuple):
-    """A segment as the database lists it."""
-
-    name: str
-    first: int
-    last: int
-    passages: int
-    files: Files
 
 
 class LocalWriter(Writer):
@@ -123,7 +109,7 @@ class LocalWriter(Writer):
             self.connection.execute("VACUUM")
             self._empty_log()
 
-    def _mostly_dead(self) -> Sequence[Listed]:
+    def _mostly_dead(self) -> Sequence[ListedSegment]:
         """A segment of whose passages more than half were deleted: it is worth writing again."""
         query = "SELECT count(*) FROM tombstones WHERE row BETWEEN ? AND ?"
         for segment in self.segments():
@@ -142,7 +128,7 @@ class LocalWriter(Writer):
             name = self._next_name()
             segment = make_segment(first, last, rows.sources(self.connection, first, last))
             files = write_segment(segment, self._path(name))
-            self._list(Listed(name, first, last, len(segment), files), replaced)
+            self._list(ListedSegment(name, first, last, len(segment), files), replaced)
 
     def rebuild(self, names: Sequence[str]) -> None:
         """Make listed segments again from the database."""
@@ -154,26 +140,25 @@ class LocalWriter(Writer):
 
     def _draft(self, number: int, first: int, last: int) -> Segment:
         """A part of a segment that is too large to be made in memory. It is never listed, so a crash leaves nothing."""
-        folder = self._path(f"{_DRAFT}{number}")
-        files = write_segment(make_segment(first, last, rows.sources(self.connection, first, last)), folder)
-        return open_segment(folder, first, last, files)
+        segment = make_segment(first, last, rows.sources(self.connection, first, last))
+        name = f"{_DRAFT}{number}"
+        files = write_segment(segment, self._path(name))
+        return open_segment(self._folder, ListedSegment(name, first, last, len(segment), files))
 
-    def _merge(self, run: Sequence[Listed]) -> None:
-        opened = [open_segment(self._path(one.name), one.first, one.last, one.files) for one in run]
-        dead = np.array(
-            [row for (row,) in self.connection.execute("SELECT row FROM tombstones ORDER BY row")], np.int64
-        )
+    def _merge(self, run: Sequence[ListedSegment]) -> None:
+        opened = [open_segment(self._folder, listed) for listed in run]
+        dead = rows.tombstones(self.connection)
         alive = [~segment.holding(dead) for segment in opened]
-        self._put_together(opened, alive, run[0].first, run[-1].last, [one.name for one in run])
+        self._put_together(opened, alive, run[0].first, run[-1].last, [listed.name for listed in run])
 
     def _put_together(
         self, parts: Sequence[Segment], alive: Sequence[Mask | None], first: int, last: int, replaced: Sequence[str]
     ) -> None:
         name = self._next_name()
         count, files = merge_segments(parts, alive, self._path(name))
-        self._list(Listed(name, first, last, count, files), replaced)
+        self._list(ListedSegment(name, first, last, count, files), replaced)
 
-    def _list(self, segment: Listed, replaced: Sequence[str]) -> None:
+    def _list(self, segment: ListedSegment, replaced: Sequence[str]) -> None:
         """Make a finished segment count, in the place of others: the one step that readers see."""
         with transaction(self.connection):
             self.connection.execute(f"DELETE FROM segments WHERE name IN ({rows.marks(replaced)})", replaced)
@@ -198,7 +183,7 @@ class LocalWriter(Writer):
             if folder.name not in listed:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def segments(self) -> list[Listed]:
+    def segments(self) -> list[ListedSegment]:
         """The live segments, in the order of their rows."""
         return listed_segments(self.connection)
 
@@ -244,13 +229,6 @@ class LocalWriter(Writer):
         self.connection.close()
 
 
-def listed_segments(connection: sqlite3.Connection) -> list[Listed]:
-    """The live segments, in the order of their rows."""
-    query = "SELECT name, first, last, passages, files FROM segments ORDER BY first"
-    found = connection.execute(query).fetchall()
-    return [Listed(name, first, last, count, json.loads(files)) for name, first, last, count, files in found]
-
-
 def _ranges(connection: sqlite3.Connection, first: int, last: int) -> Iterator[tuple[int, int]]:
     """The rows from first to last, cut so that no piece holds more than fits into memory."""
     query = "SELECT row FROM passages WHERE row BETWEEN ? AND ? ORDER BY row"
@@ -262,7 +240,7 @@ def _ranges(connection: sqlite3.Connection, first: int, last: int) -> Iterator[t
     yield begin, last
 
 
-def _pile(segments: Sequence[Listed]) -> Sequence[Listed]:
+def _pile(segments: Sequence[ListedSegment]) -> Sequence[ListedSegment]:
     """The newest segments, if there are enough of about one size or smaller to be worth putting together."""
     if not segments:
         return ()
@@ -274,7 +252,7 @@ def _pile(segments: Sequence[Listed]) -> Sequence[Listed]:
     return run if len(run) >= MERGE else ()
 
 
-def _uneven(segments: Sequence[Listed]) -> Sequence[Listed]:
+def _uneven(segments: Sequence[ListedSegment]) -> Sequence[ListedSegment]:
     """The newest segments from one on that is not much larger than all behind it: every search looks into each of them.
 
     Once they are put together, few are left, each a multiple of the next, and a small change joins only small ones.
@@ -287,7 +265,7 @@ def _uneven(segments: Sequence[Listed]) -> Sequence[Listed]:
     return segments[first:]
 
 
-def _tier(segment: Listed) -> int:
+def _tier(segment: ListedSegment) -> int:
     """Segments of one tier differ in size by less than the number that is merged; the smallest are all alike."""
     tier, size = 0, FLUSH
     while segment.passages > size:

@@ -12,7 +12,7 @@ from ...errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ServerAccess:
     """Addresses and credentials. Secrets do not show in its representation."""
 
     urls: tuple[str, ...]
@@ -27,7 +27,7 @@ class Access:
         return ", ".join(self.urls)
 
 
-def access_of(settings: Mapping[str, object]) -> Access:
+def access_of(settings: Mapping[str, object]) -> ServerAccess:
     """The access that settings describe; `ConfigError` if it is not safe."""
     urls = tuple(url.strip().rstrip("/") for url in str(settings["url"]).split(",") if url.strip())
     if not urls:
@@ -40,7 +40,7 @@ def access_of(settings: Mapping[str, object]) -> Access:
         raise ConfigError("user and api_key exclude each other", "set one of them")
     if bool(user) != bool(password):
         raise ConfigError("user and password go together", "set both, or none (password_file may hold the password)")
-    return Access(urls, user, password, api_key, str(settings["ca_file"]))
+    return ServerAccess(urls, user, password, api_key, str(settings["ca_file"]))
 
 
 def _check_url(url: str, *, allow_http: bool) -> None:

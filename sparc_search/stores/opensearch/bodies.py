@@ -11,7 +11,7 @@ import json
 import struct
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, fields
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -67,19 +67,9 @@ def rounded(features: Features) -> dict[str, dict[str, float]]:
 
 
 def _facts(passage: Passage) -> bytes:
-    values = [
-        passage.id,
-        passage.document_id,
-        passage.number,
-        passage.text,
-        passage.start,
-        passage.title,
-        passage.source,
-        passage.page,
-        dict(passage.metadata),
-        passage.joints,
-    ]
-    return json.dumps(values, ensure_ascii=False).encode()
+    facts = {field.name: getattr(passage, field.name) for field in fields(passage)}
+    facts["metadata"] = dict(passage.metadata)
+    return json.dumps(list(facts.values()), ensure_ascii=False).encode()
 
 
 def _vector(block: PhraseBlock) -> bytes:

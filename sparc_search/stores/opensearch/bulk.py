@@ -41,7 +41,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ActionOutcome:
     """How an action ended."""
 
     action: Action
@@ -89,12 +89,12 @@ class Throttle:
 
 def load(
     server: Server, actions: Iterable[Action], limits: Limits | None = None, throttle: Throttle | None = None
-) -> Iterator[Outcome]:
+) -> Iterator[ActionOutcome]:
     """Do all of it: one outcome for each action, in any order."""
     limits = limits or Limits()
     throttle = throttle or Throttle(limits.size)
     sender = _Sender(server, limits, throttle)
-    under_way: deque[Future[list[Outcome]]] = deque()
+    under_way: deque[Future[list[ActionOutcome]]] = deque()
     with ThreadPoolExecutor(limits.in_flight, thread_name_prefix="bulk") as pool:
         try:
             for batch in batches(actions, limits, throttle):
@@ -130,13 +130,13 @@ class _Sender:
         self._server, self._patience, self._throttle = server, limits.patience, throttle
         self.stopping = threading.Event()
 
-    def send(self, batch: list[Action]) -> list[Outcome]:
+    def send(self, batch: list[Action]) -> list[ActionOutcome]:
         """The outcomes of a batch. What is done is not sent again."""
-        pieces, done = [batch], list[Outcome]()
+        pieces, done = [batch], list[ActionOutcome]()
         retried(self._patience, self._attempt, pieces, done)
         return done
 
-    def _attempt(self, pieces: list[list[Action]], done: list[Outcome]) -> None:
+    def _attempt(self, pieces: list[list[Action]], done: list[ActionOutcome]) -> None:
         """Send what is left; `Passing` if the server asks for a pause."""
         while pieces:
             if self.stopping.is_set():
@@ -161,14 +161,17 @@ class _Sender:
                 raise Passing(f"{self._server.shown} has no room for {len(again)} documents just now", "try later")
             self._throttle.faster()
 
-    def _refused(self, error: Refused, piece: list[Action], pieces: list[list[Action]], done: list[Outcome]) -> None:
+    def _refused(
+        self, error: Refused, piece: list[Action], pieces: list[list[Action]], done: list[ActionOutcome]
+    ) -> None:
         """A whole request was too large, or could not be read: halve it until the culprit stands alone."""
         if error.status not in (400, 413):
             raise error
         if len(piece) > 1:
             pieces += [piece[len(piece) // 2 :], piece[: len(piece) // 2]]
         else:
-            done.append(Outcome(piece[0], error.status, _why(error)))
+            too_large = "it is larger than the server takes (http.max_content_length)"
+            done.append(ActionOutcome(piece[0], error.status, too_large if error.status == 413 else error.message))
         if error.status == 413:
             self._throttle.slower()
 
@@ -193,7 +196,7 @@ def lines(actions: Sequence[Action]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _sorted(actions: Sequence[Action], items: Sequence[Any], where: str) -> tuple[list[Outcome], list[Action]]:
+def _sorted(actions: Sequence[Action], items: Sequence[Any], where: str) -> tuple[list[ActionOutcome], list[Action]]:
     """What is finished with, and what is to be sent again; raises what ends the whole load."""
     finished, again = [], []
     for action, item in zip(actions, items, strict=True):
@@ -210,9 +213,5 @@ def _sorted(actions: Sequence[Action], items: Sequence[Any], where: str) -> tupl
         elif status in (401, 403) or kind == "index_not_found_exception":
             raise described(status, error, where)
         else:
-            finished.append(Outcome(action, status, f"{kind}: {reason}" if error else ""))
+            finished.append(ActionOutcome(action, status, f"{kind}: {reason}" if error else ""))
     return finished, again
-
-
-def _why(error: Refused) -> str:
-    return "it is larger than the server takes (http.max_content_length)" if error.status == 413 else error.message

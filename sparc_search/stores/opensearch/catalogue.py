@@ -6,19 +6,20 @@ those in a sample of passages are candidates, and the server is asked how often 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from ...records import LEX, SIDES
-from ...stored import FeatureCount, FeatureStatistics, spread
+from ...stored import FeatureCount, FeatureStatistics, most_frequent, spread
 from . import queries
 from .answers import whole
 from .scan import pages
-from .view import ServerView
+
+if TYPE_CHECKING:
+    from .view import ServerView
 
 _LOOKED_AT: Final = 300
 """Passages whose features are looked through."""
@@ -50,7 +51,7 @@ def frequent_features(view: ServerView, field: str, k: int) -> list[FeatureCount
             sampled.update(features[field].keys())
         likely = [name for name, _ in sampled.most_common(_TRIED * k)]
         counts = Counter(dict(zip(likely, _counted(view, [(field, name) for name in likely]), strict=True)))
-    return _first(counts, k)
+    return most_frequent(counts, k)
 
 
 def features_like(view: ServerView, beginning: str, k: int) -> list[FeatureCount]:
@@ -58,7 +59,7 @@ def features_like(view: ServerView, beginning: str, k: int) -> list[FeatureCount
     before, space, _ = beginning.rpartition(" ")
     if not space:
         counts = view.frequencies()
-        return _first(Counter({name: n for name, n in counts.items() if name.startswith(beginning)}), k)
+        return most_frequent(Counter({name: n for name, n in counts.items() if name.startswith(beginning)}), k)
     query = queries.every(queries.feature(LEX, before.rpartition(" ")[2]))
     found: Counter[str] = Counter()
     hits = next(pages(view.server, view.state.passages_index, query, size=_LOOKED_AT), [])
@@ -67,21 +68,13 @@ def features_like(view: ServerView, beginning: str, k: int) -> list[FeatureCount
         found.update(names)
     likely = [name for name, _ in found.most_common(k)]
     by_side = [_counted(view, [(side, name) for name in likely]) for side in SIDES]
-    return _first(Counter({name: max(pair) for name, *pair in zip(likely, *by_side, strict=True)}), k)
-
-
-def _first(counts: Counter[str], k: int) -> list[FeatureCount]:
-    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [FeatureCount(name, count) for name, count in ordered[:k] if count > 0]
+    return most_frequent(Counter({name: max(pair) for name, *pair in zip(likely, *by_side, strict=True)}), k)
 
 
 def _counted(view: ServerView, features: Sequence[tuple[str, str]]) -> list[int]:
     """In how many passages each stands."""
     if not features:
         return []
-    lines = []
-    for field, name in features:
-        body = {"size": 0, "track_total_hits": True, "query": queries.every(queries.feature(field, name))}
-        lines.append(f'{{"index":"{view.state.passages_index}"}}\n{json.dumps(body)}\n')
-    answers = view.server.request("POST", "/_msearch", "".join(lines))["responses"]
+    found = [queries.every(queries.feature(field, name)) for field, name in features]
+    answers = view.search_many([{"size": 0, "track_total_hits": True, "query": query} for query in found])
     return [int(whole(answer, view.server.shown)["hits"]["total"]["value"]) for answer in answers]

@@ -9,20 +9,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-from ...engine import Admin, Engine, Place
+from ...engine import Engine, Place
 from ...errors import IndexNotFound, UsageError
-from ...stored import CheckReport
 from ..opensearch_settings import SETTINGS
 from . import lifecycle
-from .browsing import BrowsableServerView
+from .admin import ServerAdmin
 from .bulk import Limits
-from .describe import describe, size_in_bytes
 from .lease import Lease
 from .names import Version
 from .options import Options, options_of
 from .server import Server
-from .state import State, read_state, read_statistics
-from .verify import repair, verify
+from .state import ServerState, read_state, read_statistics
+from .view import ServerView
 from .writer import ServerWriter
 
 
@@ -81,7 +79,7 @@ class OpenSearchEngine(Engine):
         with rebuilding(options_of(place), encoder) as new:
             yield new
 
-    def _checked(self, state: State) -> None:
+    def _checked(self, state: ServerState) -> None:
         """Remember what a version says of itself; `IndexMismatch` if it is not of this format and model."""
         meta = lifecycle.meta_of(self.server, state.version)
         if meta is None:
@@ -103,15 +101,15 @@ class OpenSearchEngine(Engine):
     # --- reading ---------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def view(self) -> Iterator[BrowsableServerView]:
+    def view(self) -> Iterator[ServerView]:
         """What is committed now, for as long as the context lasts."""
         state, _ = read_state(self.server, self._at)
         if state.identity != self._identity:  # the alias has moved
             with self._lock:
                 self._checked(state)
-        yield BrowsableServerView(self.server, state, self._frequencies_of, self._filters)
+        yield ServerView(self.server, state, self._frequencies_of, self._filters)
 
-    def _frequencies_of(self, state: State) -> Counter[str]:
+    def _frequencies_of(self, state: ServerState) -> Counter[str]:
         """The statistics of a state; those of the last one asked for are kept."""
         wanted = (state.identity, state.generation)
         kept = self._frequencies
@@ -143,44 +141,6 @@ class OpenSearchEngine(Engine):
         finally:
             if self._owns:
                 self.server.close()
-
-
-class ServerAdmin(Admin):
-    """Looks after an index on a server."""
-
-    def __init__(self, engine: OpenSearchEngine) -> None:
-        self._engine = engine
-
-    def describe(self) -> dict[str, object]:
-        """What it holds and how much room that takes."""
-        engine = self._engine
-        with engine.view() as view:
-            return describe(engine.server, engine.options.names, view.state, engine.encoder)
-
-    def size_in_bytes(self) -> int:
-        """Bytes of the two indices, without their copies."""
-        with self._engine.view() as view:
-            return sum(size_in_bytes(self._engine.server, view.state).values())
-
-    def compact(self) -> None:
-        """Let the server merge what it has, so that nothing of what was deleted is left in its files."""
-        self._engine.writer().compact()
-
-    def verify(self) -> CheckReport:
-        """Look at everything: every record, passage and block, the counts, and whether features are found."""
-        with self._engine.view() as view:
-            return verify(view)
-
-    def repair(self, report: CheckReport) -> list[str]:
-        """Make the parts that a report names again; their names."""
-        names = sorted({problem.derived for problem in report.problems if problem.derived})
-        repair(self._engine.writer(), names)
-        return names
-
-    def rollback(self) -> str:
-        """Serve the version before again; its name."""
-        self._engine.writer()  # whoever moves the alias must be the one who may write
-        return lifecycle.roll_back(self._engine.server, self._engine.options.names).passages
 
 
 def take_lease(server: Server, options: Options) -> Lease:

@@ -117,10 +117,8 @@ class Lease:
             time.sleep(min(1.0, self._seconds / 10))
 
     def _read(self) -> tuple[Holder | None, Stamp | None]:
-        found = self._server.request("GET", self._path, patience=LOADING)
-        if found is None or not found.get("found"):
-            return None, None
-        return Holder(**found["_source"]["body"]), stamp_of(found)
+        found = self._server.document(self._path, patience=LOADING)
+        return (Holder(**found["_source"]["body"]), stamp_of(found)) if found else (None, None)
 
     def _write(self, holder: Holder, stamp: Stamp | None, patience: Patience = LOADING) -> Stamp:
         """Compare and set. An answer that got lost on the way is looked for."""

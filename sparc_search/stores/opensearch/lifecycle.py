@@ -16,7 +16,7 @@ from ...records import FIELDS
 from .failures import Refused
 from .names import FORMAT, Names, Version, writing
 from .server import LOADING, Server
-from .state import State, read_state, write_state
+from .state import ServerState, read_state, write_state
 
 _META: Final = "sparc-search"
 _VERSIONS: Final = "versions"
@@ -77,7 +77,7 @@ def check(meta: Meta, encoder: str, shown: str) -> None:
     if encoder and meta.encoder != encoder:
         raise IndexMismatch(
             f"{shown} was made with the model {meta.encoder}, not with {encoder}",
-            "ask with the model that made it (--model), or move it to this one with `sparc-search index reencode`",
+            "ask with the model that made it (--model), or move it to this one with `sparc-search index upgrade`",
         )
     if not meta.complete:
         raise IndexMismatch(f"{shown} was never finished", "finish it with `sparc-search ingest --rebuild PATH`")
@@ -103,12 +103,11 @@ def ensure_control(server: Server, names: Names) -> None:
     """The index of the lease, made if there is none."""
     if server.request("GET", f"/{names.control}/_mapping"):
         return
-    body = index_bodies(server.dialect.bodies)["control"]
-    _create(server, names.control, body)
+    _create(server, names.control, index_bodies(server.dialect.bodies)["control"])
 
 
 def begin(server: Server, names: Names, encoder: str, shape: Shape) -> Version:
-    """A version to fill, not served yet. One that was begun for this model and left unfinished is gone on with."""
+    """A version to fill, not served yet. One left unfinished for this model is continued."""
     known = _known(server, names)
     for name in known:
         meta = meta_of(server, Version(name))
@@ -127,7 +126,7 @@ def begin(server: Server, names: Names, encoder: str, shape: Shape) -> Version:
         body["mappings"]["_meta"] = {_META: asdict(meta)}
         body["aliases"] = {writing(index): {}}
         _create(server, index, body)
-    write_state(server, version.documents, State(identity, version.passages), None)
+    write_state(server, version.documents, ServerState(identity, version.passages), None)
     return version
 
 
@@ -153,7 +152,8 @@ def publish(server: Server, names: Names, version: Version) -> None:
     kept = [version.passages] if before is None else [before.passages, version.passages]
     for name in _known(server, names):
         if name not in kept:
-            remove(server, Version(name))
+            for index in Version(name).indices:
+                server.request("DELETE", f"/{index}", patience=LOADING)
     _write_known(server, names, kept)
 
 
@@ -169,38 +169,29 @@ def _point(server: Server, names: Names, before: Version | None, after: Version)
 def roll_back(server: Server, names: Names) -> Version:
     """Serve the version before again."""
     now = _served_now(server, names)
-    for name in reversed(_known(server, names)):
-        version = Version(name)
-        meta = meta_of(server, version)
-        if version != now and meta and meta.complete:
-            read_state(server, version.documents)  # it must be readable before it is served
-            _point(server, names, now, version)
-            return version
-    raise IndexFailure(
-        f"there is no version before the one that {names.passages!r} serves", "one is kept by every --rebuild"
-    )
+    version = _before(server, names, now)
+    if version is None:
+        raise IndexFailure(
+            f"there is no version before the one that {names.passages!r} serves", "one is kept by every --rebuild"
+        )
+    read_state(server, version.documents)  # it must be readable before it is served
+    _point(server, names, now, version)
+    return version
 
 
 def previous(server: Server, names: Names) -> str | None:
-    """The version that a roll-back would serve."""
-    now = _served_now(server, names)
-    for name in reversed(_known(server, names)):
-        meta = meta_of(server, Version(name))
-        if Version(name) != now and meta and meta.complete:
-            return name
+    """The name of the version that a roll-back would serve."""
+    version = _before(server, names, _served_now(server, names))
+    return version.passages if version else None
+
+
+def _before(server: Server, names: Names, now: Version | None) -> Version | None:
+    """The newest complete version but the one that is served now."""
+    for version in map(Version, reversed(_known(server, names))):
+        meta = meta_of(server, version)
+        if version != now and meta and meta.complete:
+            return version
     return None
-
-
-def abandon(server: Server, names: Names, version: Version) -> None:
-    """Remove a version that was never served."""
-    remove(server, version)
-    _write_known(server, names, [name for name in _known(server, names) if name != version.passages])
-
-
-def remove(server: Server, version: Version) -> None:
-    """Delete a version."""
-    for index in version.indices:
-        server.request("DELETE", f"/{index}", patience=LOADING)
 
 
 def _served_now(server: Server, names: Names) -> Version | None:
@@ -210,8 +201,8 @@ def _served_now(server: Server, names: Names) -> Version | None:
 
 
 def _known(server: Server, names: Names) -> list[str]:
-    found = server.request("GET", f"/{names.control}/_doc/{_VERSIONS}")
-    return list(found["_source"]["body"]["known"]) if found and found.get("found") else []
+    found = server.document(f"/{names.control}/_doc/{_VERSIONS}")
+    return list(found["_source"]["body"]["known"]) if found else []
 
 
 def _write_known(server: Server, names: Names, known: list[str]) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import UsageError
 from ...stored import DocumentFacts, ListedDocuments, ListedPassages, Listing
 from . import queries
 from .bodies import read_facts, read_tag
-from .view import ServerView
+
+if TYPE_CHECKING:
+    from .view import ServerView
 
 _DEEPEST: Final = 10_000
 """Servers go no further into a list."""

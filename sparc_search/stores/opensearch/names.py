@@ -26,15 +26,26 @@ _TAKEN: Final = ("-documents", "-control", "-write")
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """Names that an index has for as long as it lives."""
+class Version:
+    """The two indices of one version: its passages and its documents."""
 
     passages: str
 
     @property
     def documents(self) -> str:
-        """Alias of the documents."""
+        """Name of the one with the documents."""
         return f"{self.passages}-documents"
+
+    @property
+    def indices(self) -> tuple[str, str]:
+        """The names of passages and documents."""
+        return self.passages, self.documents
+
+
+class Names(Version):
+    """Names that an index has for as long as it lives: two aliases, and the index of the lease."""
+
+    __slots__ = ()
 
     @property
     def control(self) -> str:
@@ -45,23 +56,6 @@ class Names:
         """Names for a new version."""
         made = time.strftime("%Y%m%dt%H%M%S", time.gmtime())
         return Version(f"{self.passages}-{FORMAT}-{made}-{identity[:8]}")
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """The two indices of one version."""
-
-    passages: str
-
-    @property
-    def documents(self) -> str:
-        """Index of the documents."""
-        return f"{self.passages}-documents"
-
-    @property
-    def indices(self) -> tuple[str, str]:
-        """Both."""
-        return self.passages, self.documents
 
 
 def names_of(name: str) -> Names:

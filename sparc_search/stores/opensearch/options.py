@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ...engine import Place
 from ..opensearch_settings import SETTINGS
-from .access import Access, access_of
+from .access import ServerAccess, access_of
 from .lifecycle import Shape
 from .names import Names, key, names_of
 
@@ -15,7 +15,7 @@ from .names import Names, key, names_of
 class Options:
     """Where an index is, and how it is made."""
 
-    access: Access
+    access: ServerAccess
     names: Names
     shape: Shape = field(default_factory=Shape)
 

@@ -65,7 +65,7 @@ def every(*wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def match_all() -> dict[str, Any]:
-    """Everything."""
+    """A query that every document fits."""
     return {"match_all": {}}
 
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from ...errors import IndexFailure, IndexMismatch, IndexNotFound
 from . import lifecycle
-from .browsing import BrowsableServerView
 from .engine import OpenSearchEngine, take_lease
 from .options import Options
 from .server import Server
+from .view import ServerView
 
 _AT_ONCE: Final = 50
 
@@ -52,19 +52,19 @@ class NextVersion(OpenSearchEngine):
     old: OpenSearchEngine | None = None
 
     @contextmanager
-    def view(self) -> Iterator[BrowsableServerView]:
+    def view(self) -> Iterator[ServerView]:
         """What is in the new version."""
         with super().view() as view:
             yield NextView(self, view)
 
 
-class NextView(BrowsableServerView):
+class NextView(ServerView):
     """Takes documents over from the old version when it is asked for their content hashes.
 
     Whoever fills a version asks for them first. If a document has changed, what is sent next replaces it.
     """
 
-    def __init__(self, engine: NextVersion, view: BrowsableServerView) -> None:
+    def __init__(self, engine: NextVersion, view: ServerView) -> None:
         super().__init__(view.server, view.state, view.frequencies_of, {})
         self._engine = engine
 

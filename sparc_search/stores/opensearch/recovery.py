@@ -13,22 +13,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from .bodies import Counts, Record, read_record, record_body
+from .bodies import Counts, Record, record_body
 from .bulk import Action
 from .names import key, writing
 from .queries import every
-from .scan import pages
+from .scan import pages, records
 from .server import LOADING, Server
-from .state import State
+from .state import ServerState
 
 
 @dataclass(slots=True)
 class Recovered:
     """What is to be done, and the state when it is done."""
 
-    state: State
+    state: ServerState
     terms: Counter[str]
     restored: list[Record] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -36,14 +35,14 @@ class Recovered:
     dropped: list[str] = field(default_factory=list)
     """Documents whose record is to be deleted."""
 
-    def first(self, state: State) -> Iterator[Action]:
+    def first(self, state: ServerState) -> Iterator[Action]:
         """What comes before the commit."""
         for id in self.removed:
             yield Action("delete", writing(state.passages_index), key(id))
         for record in self.restored:
             yield Action("index", writing(state.version.documents), key(record.document.id), record_body(record))
 
-    def last(self, state: State) -> Iterator[Action]:
+    def last(self, state: ServerState) -> Iterator[Action]:
         """What comes after it: the records of what is gone say until then what to subtract."""
         for id in self.dropped:
             yield Action("delete", writing(state.version.documents), key(id))
@@ -53,7 +52,7 @@ class Recovered:
         self.state = counted(self.state, self.terms, before, after)
 
 
-def counted(state: State, terms: Counter[str], before: Counts, after: Counts) -> State:
+def counted(state: ServerState, terms: Counter[str], before: Counts, after: Counts) -> ServerState:
     """The state, and the terms, when a document counts for something else than before."""
     terms.subtract(before.terms)
     terms.update(after.terms)
@@ -65,22 +64,22 @@ def counted(state: State, terms: Counter[str], before: Counts, after: Counts) ->
     )
 
 
-def recover(server: Server, state: State, terms: Counter[str]) -> Recovered | None:
+def recover(server: Server, state: ServerState, terms: Counter[str]) -> Recovered | None:
     """What has to be put right; None if nothing has."""
     server.request("POST", f"/{','.join(state.version.indices)}/_refresh", patience=LOADING)
-    records = {record.document.id: record for record in _unsettled(server, state)}
+    unsettled = {record.document.id: record for record in _unsettled(server, state)}
     newer = set(_newer(server, state))
-    if not records and not newer:
+    if not unsettled and not newer:
         return None
     found = Recovered(state, terms.copy())
-    for id in sorted(records.keys() | newer):
-        _settle(server, state, id, records.get(id), found)
+    for id in sorted(unsettled.keys() | newer):
+        _settle(server, state, id, unsettled.get(id), found)
     if found.removed or found.state != state:
         found.state = replace(found.state, generation=state.generation + 1)
     return found
 
 
-def _settle(server: Server, state: State, id: str, record: Record | None, found: Recovered) -> None:
+def _settle(server: Server, state: ServerState, id: str, record: Record | None, found: Recovered) -> None:
     committed = state.generation
     if record is None:
         found.removed += [passage for passage, _ in _passages_of(server, state, id)]
@@ -99,24 +98,22 @@ def _settle(server: Server, state: State, id: str, record: Record | None, found:
             found.dropped.append(id)
 
 
-def _unsettled(server: Server, state: State) -> Iterator[Record]:
+def _unsettled(server: Server, state: ServerState) -> Iterator[Record]:
     """Records above the committed generation, and marked ones."""
     newer = {"range": {"generation": {"gt": state.generation}}}
     either = {"bool": {"should": [newer, {"term": {"content_hash": ""}}], "minimum_should_match": 1}}
-    query = every({"term": {"kind": "document"}}, either)
-    for page in pages(server, state.version.documents, query, size=200, source=True):
-        yield from (read_record(hit["_source"]) for hit in page)
+    return records(server, state, either, size=200)
 
 
-def _newer(server: Server, state: State) -> Iterator[str]:
+def _newer(server: Server, state: ServerState) -> Iterator[str]:
     """Documents with passages above the committed generation."""
     query = every({"range": {"generation": {"gt": state.generation}}})
     for page in pages(server, state.passages_index, query, source=["document"]):
         yield from (hit["_source"]["document"] for hit in page)
 
 
-def _passages_of(server: Server, state: State, document_id: str) -> Iterator[tuple[str, int]]:
-    """Ids and generations."""
-    query: dict[str, Any] = every({"term": {"document": {"value": document_id}}})
+def _passages_of(server: Server, state: ServerState, document_id: str) -> Iterator[tuple[str, int]]:
+    """The id and generation of each passage of a document."""
+    query = every({"term": {"document": {"value": document_id}}})
     for page in pages(server, state.passages_index, query, sort=("id", "generation")):
         yield from ((hit["sort"][0], int(hit["sort"][1])) for hit in page)

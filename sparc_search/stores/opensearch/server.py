@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...errors import EngineError
-from .access import Access
+from .access import ServerAccess
 from .dialects import recognise
 from .failures import Passing, described
 from .nodes import Ask, Nodes, Unreachable
@@ -56,7 +56,7 @@ def retried(patience: Patience, function: Callable[..., Any], *arguments: Any) -
 class Server:
     """A server or cluster. Safe to use from several threads."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: ServerAccess) -> None:
         self.shown = access.shown
         self._clients = [_connect(access, url) for url in access.urls]
         self._nodes = Nodes(len(self._clients))
@@ -77,6 +77,11 @@ class Server:
     ) -> Any:
         """The answer, as JSON; None to a GET or DELETE of what is not there. What passes is tried again."""
         return retried(patience, self.send, method, path, body, params)
+
+    def document(self, path: str, params: Mapping[str, object] | None = None, *, patience: Patience = READING) -> Any:
+        """A document with its `_source` and what else the server says of it; None if it is not there."""
+        answer = self.request("GET", path, params=params, patience=patience)
+        return answer if answer and answer.get("found") else None
 
     def send(self, method: str, path: str, body: Any = None, params: Mapping[str, object] | None = None) -> Any:
         """One request, tried once, on whichever node can be reached; the first answer, if it only reads."""
@@ -131,7 +136,7 @@ def _addressed(path: str, body: Any, params: Mapping[str, object], *, near: bool
     return body, dict(params)
 
 
-def _connect(access: Access, url: str) -> Any:
+def _connect(access: ServerAccess, url: str) -> Any:
     try:
         from opensearchpy import OpenSearch
     except ImportError as error:

@@ -20,7 +20,7 @@ _ID: Final = "state"
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ServerState:
     """What is served: which version, and how much is in it. The generation is the number of the last write."""
 
     identity: str
@@ -54,33 +54,33 @@ def stamp_of(answer: Mapping[str, Any]) -> Stamp:
     return Stamp(int(answer["_seq_no"]), int(answer["_primary_term"]))
 
 
-def read_state(server: Server, index: str, patience: Patience = READING) -> tuple[State, Stamp]:
+def read_state(server: Server, index: str, patience: Patience = READING) -> tuple[ServerState, Stamp]:
     """The state, from an index or from the alias of what is served."""
-    found = server.request("GET", f"/{index}/_doc/{_ID}", patience=patience)
-    if found is None or not found.get("found"):
+    found = server.document(f"/{index}/_doc/{_ID}", patience=patience)
+    if found is None:
         raise IndexNotFound(
             f"there is no index {index!r} on {server.shown}", "make one with `sparc-search ingest PATH`"
         )
     try:
-        return State(**found["_source"]["body"]), stamp_of(found)
+        return ServerState(**found["_source"]["body"]), stamp_of(found)
     except (KeyError, TypeError) as error:
         raise IndexDamaged(f"the state of {index!r} on {server.shown} cannot be read", "rebuild the index") from error
 
 
-def write_state(server: Server, index: str, state: State, stamp: Stamp | None) -> Stamp:
+def write_state(server: Server, index: str, state: ServerState, stamp: Stamp | None) -> Stamp:
     """Commit: this is what is served from now on. `Conflict` if another writer was there since the stamp."""
     body = {"kind": "state", "id": _ID, "generation": state.generation, "body": asdict(state)}
     params: dict[str, object] = stamp.condition if stamp else {"op_type": "create"}
     return stamp_of(server.request("PUT", f"/{index}/_doc/{_ID}", body, params, patience=LOADING))
 
 
-def read_statistics(server: Server, state: State, patience: Patience = READING) -> Counter[str]:
+def read_statistics(server: Server, state: ServerState, patience: Patience = READING) -> Counter[str]:
     """In how many passages each term stands, as of the state."""
     if not state.generation:
         return Counter()
     index = state.version.documents
-    found = server.request("GET", f"/{index}/_doc/{_statistics_id(state.generation)}", patience=patience)
-    if found is None or not found.get("found"):
+    found = server.document(f"/{index}/_doc/{_statistics_id(state.generation)}", patience=patience)
+    if found is None:
         raise IndexDamaged(
             f"statistics {state.generation} of {index!r} are missing",
             "`sparc-search index verify --repair` counts again",
@@ -88,7 +88,7 @@ def read_statistics(server: Server, state: State, patience: Patience = READING) 
     return Counter(json.loads(found["_source"]["body"]["terms"]))
 
 
-def write_statistics(server: Server, state: State, terms: Mapping[str, int]) -> None:
+def write_statistics(server: Server, state: ServerState, terms: Mapping[str, int]) -> None:
     """Put down the statistics of a state that is about to be committed."""
     # As one text: it is read whole or not at all, and servers need not look into it.
     text = json.dumps({name: count for name, count in sorted(terms.items()) if count > 0}, ensure_ascii=False)
@@ -97,7 +97,7 @@ def write_statistics(server: Server, state: State, terms: Mapping[str, int]) -> 
     server.request("PUT", path, body, patience=LOADING)
 
 
-def drop_statistics(server: Server, state: State, generation: int) -> None:
+def drop_statistics(server: Server, state: ServerState, generation: int) -> None:
     """Remove statistics that no reader asks for any more."""
     if generation > 0:
         server.request("DELETE", f"/{state.version.documents}/_doc/{_statistics_id(generation)}")

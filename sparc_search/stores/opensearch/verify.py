@@ -17,7 +17,6 @@ from .queries import every, sparse_search
 from .scan import pages
 from .state import read_statistics
 from .view import ServerView
-from .writer import ServerWriter
 
 STATISTICS: Final = "statistics"
 LEFTOVERS: Final = "leftovers"
@@ -26,7 +25,7 @@ _LOOKED_UP: Final = 20
 
 
 @dataclass(slots=True)
-class _Seen:
+class _SeenOnServer:
     """What was read so far."""
 
     owners: dict[str, str] = field(default_factory=dict)  # passage id -> document id, as the records say
@@ -38,21 +37,18 @@ class _Seen:
 
 def verify(view: ServerView) -> CheckReport:
     """Check one version."""
-    seen = _Seen()
+    seen = _SeenOnServer()
     problems = [*_records(view, seen), *_passages(view, seen)]
-    missing = sorted(seen.owners.keys() - seen.found)
-    problems += [_missing(id, seen.owners[id]) for id in missing]
+    for id in sorted(seen.owners.keys() - seen.found):
+        owner = seen.owners[id]
+        problems.append(Problem(f"passage {id}", f"is missing from document {owner}", document=owner))
     problems += _counts(view, seen)
     problems += _found_again(view, sorted(seen.found))
     counts = {"documents": seen.documents, "passages": len(seen.found), "terms": len(seen.terms)}
     return CheckReport(counts, tuple(problems))
 
 
-def _missing(passage_id: str, document_id: str) -> Problem:
-    return Problem(f"passage {passage_id}", f"is missing from document {document_id}", document=document_id)
-
-
-def _records(view: ServerView, seen: _Seen) -> Iterator[Problem]:
+def _records(view: ServerView, seen: _SeenOnServer) -> Iterator[Problem]:
     query, index = every({"term": {"kind": "document"}}), view.state.version.documents
     for page in pages(view.server, index, query, size=100, source=True):
         for hit in page:
@@ -73,7 +69,7 @@ def _records(view: ServerView, seen: _Seen) -> Iterator[Problem]:
                     yield Problem(f"passage {passage_id}", f"belongs to {id} and to {seen.owners[passage_id]}")
 
 
-def _passages(view: ServerView, seen: _Seen) -> Iterator[Problem]:
+def _passages(view: ServerView, seen: _SeenOnServer) -> Iterator[Problem]:
     stored = ("block", "facts", "vector", "features")
     source = ["id", "document", "generation", *FIELDS]
     for page in pages(view.server, view.state.passages_index, every(), size=100, source=source, stored=stored):
@@ -83,7 +79,7 @@ def _passages(view: ServerView, seen: _Seen) -> Iterator[Problem]:
                 yield Problem(f"passage {id}", what, part, "" if part else seen.owners.get(id, ""))
 
 
-def _passage(hit: Any, view: ServerView, seen: _Seen) -> Iterator[tuple[str, str]]:
+def _passage(hit: Any, view: ServerView, seen: _SeenOnServer) -> Iterator[tuple[str, str]]:
     source, id = hit["_source"], hit["_source"]["id"]
     seen.found.add(id)
     if source["generation"] > view.state.generation:
@@ -110,7 +106,7 @@ def _passage(hit: Any, view: ServerView, seen: _Seen) -> Iterator[tuple[str, str
     yield from ((what, "") for what in block_problems(stored.block, len(stored.passage.text)))
 
 
-def _counts(view: ServerView, seen: _Seen) -> Iterator[Problem]:
+def _counts(view: ServerView, seen: _SeenOnServer) -> Iterator[Problem]:
     state = view.state
     try:
         stored = read_statistics(view.server, state)
@@ -138,11 +134,3 @@ def _found_again(view: ServerView, ids: Sequence[str]) -> Iterator[Problem]:
             hits = view.search(body)["hits"]["hits"]
             if not hits or abs(hits[0]["sort"][0] - value) > 1e-6 * value:
                 yield Problem(f"passage {id}", f"is not found by its feature {field_name} {feature!r}")
-
-
-def repair(writer: ServerWriter, names: Sequence[str]) -> None:
-    """Put right what a crash left, and count again."""
-    if LEFTOVERS in names:
-        writer.put_right()
-    if STATISTICS in names:
-        writer.recount()

@@ -30,17 +30,13 @@ from ...stored import (
     VectorChange,
 )
 from ..stored_blocks import blocks_of
-from . import search
+from . import catalogue, listing, search
 from .answers import complete, missing, unread, whole
 from .bodies import Record, read_block, read_facts, read_features, read_passage, read_record, read_vector
-from .names import key
 from .queries import clauses, conditions, every
-from .scan import pages
+from .scan import by_ids, pages, records
 from .server import Server
-from .state import State
-
-_AT_ONCE: Final = 500
-"""Documents asked for in one request."""
+from .state import ServerState
 
 _MOST: Final = 10_000
 """Hits that servers give at once. Among more that tie, they decide."""
@@ -55,8 +51,8 @@ class ServerView(View):
     def __init__(
         self,
         server: Server,
-        state: State,
-        frequencies: Callable[[State], Counter[str]],
+        state: ServerState,
+        frequencies: Callable[[ServerState], Counter[str]],
         filters: dict[Any, list[str]],
     ) -> None:
         self.server = server
@@ -90,8 +86,7 @@ class ServerView(View):
         if len(bodies) == 1:
             answers = [self.server.request("POST", f"/{index}/_search", bodies[0])]
         else:
-            lines = "".join(f'{{"index":"{index}"}}\n{json.dumps(body)}\n' for body in bodies)
-            answers = self.server.request("POST", "/_msearch", lines)["responses"]
+            answers = self.search_many(bodies)
         return [Hits(search.read_hits(answer), missing(answer, self.server.shown)) for answer in answers]
 
     def _in_order(self, query: Features, found: Hits, k: int) -> Hits:
@@ -107,6 +102,12 @@ class ServerView(View):
     def search(self, body: Mapping[str, Any]) -> Any:
         """The answer to any search for passages, if it is whole."""
         return whole(self.server.request("POST", f"/{self.state.passages_index}/_search", body), self.server.shown)
+
+    def search_many(self, bodies: Sequence[Mapping[str, Any]]) -> Any:
+        """The answers to several searches for passages, whole or not."""
+        index = self.state.passages_index
+        lines = "".join(f'{{"index":"{index}"}}\n{json.dumps(body)}\n' for body in bodies)
+        return self.server.request("POST", "/_msearch", lines)["responses"]
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -147,15 +148,9 @@ class ServerView(View):
         """Passages by id as the server has them. Not "realtime": what a writer has not committed is not looked at."""
         params = {"stored_fields": ",".join(stored), "realtime": "false"}
         params["_source"] = ",".join(source) if source else "false"
-        docs = list(self._get(self.state.passages_index, passage_ids, params))
+        docs = list(by_ids(self.server, self.state.passages_index, passage_ids, params))
         found = {id: doc for id, doc in zip(passage_ids, docs, strict=True) if doc.get("found")}
         return found, unread(docs, len(docs))
-
-    def _get(self, index: str, ids: Sequence[str], params: Mapping[str, object] | None = None) -> Iterator[Any]:
-        """What the server says to each id, in that order."""
-        for begin in range(0, len(ids), _AT_ONCE):
-            body = {"ids": [key(id) for id in ids[begin : begin + _AT_ONCE]]}
-            yield from self.server.request("POST", f"/{index}/_mget", body, params)["docs"]
 
     def statistics(self, lex_names: Sequence[str]) -> Statistics:
         """Number of passages and, of these terms, in how many each stands."""
@@ -175,7 +170,7 @@ class ServerView(View):
 
     def _documents(self, ids: Sequence[str], params: Mapping[str, object] | None = None) -> dict[str, Any]:
         """The documents that are there. One that cannot be read is an error, not an absence."""
-        docs = list(self._get(self.state.version.documents, ids, params))
+        docs = list(by_ids(self.server, self.state.version.documents, ids, params))
         complete(docs, unread(docs, len(docs)), self.server.shown)
         return {id: doc for id, doc in zip(ids, docs, strict=True) if doc.get("found")}
 
@@ -209,29 +204,37 @@ class ServerView(View):
 
     def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
         """Every document, or those of these ids."""
-        for record in self._every_record() if ids is None else self.records(ids):
+        for record in self.records(ids):
             yield EncodedDocument(record.document, record.content_hash, tuple(self._encoded(record.passage_ids)))
 
     def texts(self, ids: Sequence[str] | None = None) -> Iterator[Document]:
         """Every document, or those of these ids, without its passages."""
-        return (record.document for record in (self._every_record() if ids is None else self.records(ids)))
+        return (record.document for record in self.records(ids))
 
-    def _every_record(self) -> Iterator[Record]:
-        query, index = every({"term": {"kind": "document"}}), self.state.version.documents
-        for page in pages(self.server, index, query, size=_EXPORTED, source=True):
-            records = [read_record(hit["_source"]) for hit in page]
-            yield from (record for record in records if not record.marked)
-
-    def records(self, document_ids: Sequence[str]) -> list[Record]:
-        """What is known of some documents, in that order; those that are not there are left out."""
-        records = [read_record(doc["_source"]) for doc in self._documents(document_ids).values()]
-        return [record for record in records if not record.marked]
+    def records(self, ids: Sequence[str] | None = None) -> Iterator[Record]:
+        """What is known of all documents, or of those of these ids, in that order, that are there."""
+        if ids is None:
+            found = records(self.server, self.state, size=_EXPORTED)
+        else:
+            found = (read_record(doc["_source"]) for doc in self._documents(ids).values())
+        return (record for record in found if not record.marked)
 
     def _encoded(self, passage_ids: Sequence[str]) -> Iterator[EncodedPassage]:
         found, lacks = self._get_many(passage_ids, stored=("block", "facts", "features"), source=FIELDS)
         for one in complete(found, lacks, self.server.shown).values():
             stored = read_passage(one["fields"], check=True)
             yield EncodedPassage(stored.passage, stored.block, read_features(one["fields"], one.get("_source", {})))
+
+    # --- to be looked at -------------------------------------------------------------------------------------------
+
+    feature_statistics = catalogue.feature_statistics
+    frequent_features = catalogue.frequent_features
+    features_like = catalogue.features_like
+    list_passages = listing.list_passages
+    list_documents = listing.list_documents
+    metadata_values = listing.metadata_values
+
+    # --- vectors ---------------------------------------------------------------------------------------------------
 
     def vector_changes(self, since: int) -> Iterator[VectorChange]:
         """The vectors of passages that came after a generation, and the ids of those that went."""
@@ -240,14 +243,8 @@ class ServerView(View):
             yield VectorChange(since, (), np.zeros((0, 0), np.float32), removed=removed)
         query = every({"range": {"generation": {"gt": since, "lte": self.state.generation}}})
         reached = since
-        for page in pages(
-            self.server,
-            self.state.passages_index,
-            query,
-            sort=("generation", "id"),
-            size=_VECTORS,
-            stored=("vector",),
-        ):
+        index, order = self.state.passages_index, ("generation", "id")
+        for page in pages(self.server, index, query, sort=order, size=_VECTORS, stored=("vector",)):
             # Of the last generation in a page more may follow in the next, so it is not said to be done.
             reached = max(reached, int(page[-1]["sort"][0]) - 1)
             yield _change(reached, page)

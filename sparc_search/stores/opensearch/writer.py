@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -26,23 +26,15 @@ from ...errors import EngineError, IndexFailure, SparcSearchError
 from ...stored import EncodedDocument, Refusal
 from ..refusals import badly_encoded, taken_id
 from .bodies import Counts, Record, passage_body, read_record, record_body, record_of
-from .bulk import Action, Limits, Outcome, Throttle, load
+from .bulk import Action, ActionOutcome, Limits, Throttle, load
 from .checks import complaint
 from .failures import Conflict, Passing
 from .lease import Lease
 from .names import key, writing
-from .queries import every
 from .recovery import counted, recover
-from .scan import pages
+from .scan import by_ids, records
 from .server import LOADING, Server
-from .state import (
-    State,
-    drop_statistics,
-    read_state,
-    read_statistics,
-    write_state,
-    write_statistics,
-)
+from .state import ServerState, drop_statistics, read_state, read_statistics, write_state, write_statistics
 
 _AT_ONCE: Final = 500
 _PURGED_WITHIN: Final = 180.0
@@ -91,11 +83,7 @@ class ServerWriter(Writer):
         self._commit(generation, [one for one in new if one.document.id not in refused], gone)
 
     def _passages(
-        self,
-        documents: Iterable[EncodedDocument],
-        old: dict[str, Record],
-        generation: int,
-        refused: dict[str, Refusal],
+        self, documents: Iterable[EncodedDocument], old: dict[str, Record], generation: int, refused: dict[str, Refusal]
     ) -> Iterator[Action]:
         index = writing(self.state.passages_index)
         for encoded in documents:
@@ -114,14 +102,13 @@ class ServerWriter(Writer):
             for passage_id in sorted(owned - {passage_id for passage_id, _ in bodies}):
                 yield Action("delete", index, key(passage_id), owner=id)
 
-    def _is_ours(self, outcome: Outcome, generation: int) -> bool:
+    def _is_ours(self, outcome: ActionOutcome, generation: int) -> bool:
         """Whether a passage "exists already" because an answer to our own request was lost."""
         if outcome.status != 409:
             return False
         path = f"/{self.state.passages_index}/_doc/{outcome.action.id}"
-        found = self._server.request("GET", path, params={"_source": "document,generation"}, patience=LOADING)
-        source = (found or {}).get("_source", {})
-        return bool(source.get("document") == outcome.action.owner and source.get("generation") == generation)
+        found = self._server.document(path, {"_source": "document,generation"}, patience=LOADING)
+        return bool(found) and found["_source"] == {"document": outcome.action.owner, "generation": generation}
 
     def _mark(self, records: Iterable[Record], generation: int) -> None:
         """From here on these documents count as not there: half of their passages may be replaced."""
@@ -146,8 +133,8 @@ class ServerWriter(Writer):
 
     def _belongs(self, passage_id: str, document_id: str) -> bool:
         path = f"/{self.state.passages_index}/_doc/{key(passage_id)}"
-        found = self._server.request("GET", path, params={"_source": "document"}, patience=LOADING)
-        return bool(found and found.get("found") and found["_source"]["document"] == document_id)
+        found = self._server.document(path, {"_source": "document"}, patience=LOADING)
+        return bool(found) and found["_source"]["document"] == document_id
 
     # --- deleting --------------------------------------------------------------------------------------------------
 
@@ -186,7 +173,7 @@ class ServerWriter(Writer):
         index = writing(state.version.documents)
         self._do(Action("delete", index, key(record.document.id)) for record in gone)
 
-    def _publish(self, state: State, terms: Counter[str], removed: Sequence[str]) -> None:
+    def _publish(self, state: ServerState, terms: Counter[str], removed: Sequence[str]) -> None:
         version = state.version
         if removed:
             self._do(_change_actions(version.documents, state.generation, removed))
@@ -206,11 +193,9 @@ class ServerWriter(Writer):
     def recount(self) -> None:
         """Count everything again from the records, and commit that."""
         state, terms = replace(self.state, documents=0, passages=0, words=0), Counter[str]()
-        query = every({"term": {"kind": "document"}})
-        for page in pages(self._server, state.version.documents, query, size=200, source=True):
-            for record in (read_record(hit["_source"]) for hit in page):
-                if not record.marked:
-                    state = counted(state, terms, _NOTHING, record.counts)
+        for record in records(self._server, state, size=200):
+            if not record.marked:
+                state = counted(state, terms, _NOTHING, record.counts)
         self._publish(replace(state, generation=state.generation + 1), terms, [])
 
     def compact(self) -> None:
@@ -236,17 +221,11 @@ class ServerWriter(Writer):
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def _records(self, document_ids: Sequence[str]) -> dict[str, Record]:
-        found: dict[str, Record] = {}
-        path = f"/{self.state.version.documents}/_mget"
-        for begin in range(0, len(document_ids), _AT_ONCE):
-            body = {"ids": [key(id) for id in document_ids[begin : begin + _AT_ONCE]]}
-            for doc in self._server.request("POST", path, body, patience=LOADING)["docs"]:
-                if doc.get("found"):
-                    record = read_record(doc["_source"])
-                    found[record.document.id] = record
-        return found
+        docs = by_ids(self._server, self.state.version.documents, document_ids, patience=LOADING)
+        there = [read_record(doc["_source"]) for doc in docs if doc.get("found")]
+        return {record.document.id: record for record in there}
 
-    def _load(self, actions: Iterable[Action]) -> Iterator[Outcome]:
+    def _load(self, actions: Iterable[Action]) -> Iterator[ActionOutcome]:
         return load(self._server, self._while_leased(actions), self._limits, self._throttle)
 
     def _while_leased(self, actions: Iterable[Action]) -> Iterator[Action]:
@@ -279,28 +258,19 @@ class ServerWriter(Writer):
     def _changing(self) -> Iterator[None]:
         """One change. What a failed one leaves is put right at once, or else before the next."""
         with self._turn:
-            yield from self._changed()
-
-    def _changed(self) -> Iterator[None]:
-        if self._unsettled:
-            self.put_right()
-        self._unsettled = True
-        try:
-            yield
-        except (Passing, KeyboardInterrupt):
-            raise  # the server is away, or the user wants to be: not now
-        except BaseException:
-            self._try_to_put_right()
-            raise
-        self._unsettled = False
-
-    def _try_to_put_right(self) -> None:
-        """After an error; if this does not work either, the next change or the next writer does it."""
-        try:
-            self.put_right()
-        except SparcSearchError:
-            return
-        self._unsettled = False
+            if self._unsettled:
+                self.put_right()
+            self._unsettled = True
+            try:
+                yield
+            except (Passing, KeyboardInterrupt):
+                raise  # the server is away, or the user wants to be: not now
+            except BaseException:
+                with suppress(SparcSearchError):  # then the next change or the next writer does it
+                    self.put_right()
+                    self._unsettled = False
+                raise
+            self._unsettled = False
 
 
 def _change_actions(index: str, generation: int, removed: Sequence[str]) -> Iterator[Action]:
@@ -323,7 +293,7 @@ def _taken_inside(documents: Mapping[str, EncodedDocument]) -> dict[str, Refusal
     return found
 
 
-def _refusal(outcome: Outcome) -> Refusal:
+def _refusal(outcome: ActionOutcome) -> Refusal:
     if outcome.status == 409:
         return taken_id(outcome.action.owner, str(json.loads(outcome.action.body)["id"]))
     return Refusal(outcome.action.owner, f"the server does not take it: {outcome.reason}", "see docs/opensearch.md")

@@ -9,13 +9,13 @@ import pytest
 
 from sparc_search.errors import ConfigError, EngineError, UsageError
 from sparc_search.settings import Settings, load
-from sparc_search.stores.opensearch.access import Access, access_of
+from sparc_search.stores.opensearch.access import ServerAccess, access_of
 from sparc_search.stores.opensearch.dialects import ELASTICSEARCH, OPENSEARCH, recognise
 from sparc_search.stores.opensearch.names import key, names_of
 from sparc_search.stores.opensearch.server import Server
 
 
-def access(**settings: Any) -> Access:
+def access(**settings: Any) -> ServerAccess:
     return access_of(Settings().changed(**settings).of_plugin("stores", "opensearch"))
 
 

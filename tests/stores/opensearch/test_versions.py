@@ -104,7 +104,7 @@ def meta(engine: Engine, store: Any, **change: Any) -> None:
     [
         ({"format": 99}, "upgrade"),
         ({"format": 0}, "--rebuild"),
-        ({"encoder": "toy-9"}, r"toy-9.*reencode"),
+        ({"encoder": "toy-9"}, r"toy-9.*index upgrade"),
         ({"complete": False}, "never finished"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from .block_layout import Column, column_ends, read_heads, read_matrices
+from sparc_search.stores.block_layout import Column, column_ends, read_heads, read_matrices
 
 _PARTS: Final[Mapping[str, tuple[Column, ...]]] = {
     "start and end vectors": (Column.START_VECTORS, Column.END_VECTORS),

@@ -1,16 +1,52 @@
-"""What an index holds and how much room that takes."""
+"""Looking after an index in a folder: what it holds, how much room that takes, checking and repairing it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ...engine import Admin
+from ...stored import CheckReport
 from . import database
-from .layout import SEGMENTS
+from .layout import SEGMENTS, size_in_bytes
+from .segment_files import listed_segments
+from .verify import verify
 from .view import LocalView
-from .writer import listed_segments
+
+if TYPE_CHECKING:
+    from .engine import LocalEngine
 
 
-def describe(view: LocalView, folder: Path) -> dict[str, object]:
+class LocalAdmin(Admin):
+    """Looks after an index in a folder."""
+
+    def __init__(self, engine: LocalEngine) -> None:
+        self._engine = engine
+
+    def describe(self) -> dict[str, object]:
+        """What it holds and how much room that takes."""
+        with self._engine.view() as view:
+            return _describe(view, self._engine.folder)
+
+    def size_in_bytes(self) -> int:
+        """Bytes of everything it keeps, derived files included."""
+        return size_in_bytes(self._engine.folder)
+
+    def compact(self) -> None:
+        """Put everything into one segment and give back the room of what was deleted."""
+        self._engine.writer().compact()
+
+    def verify(self) -> CheckReport:
+        """Look at everything: the database, every block, every posting and vector."""
+        return verify(self._engine.folder)
+
+    def repair(self, report: CheckReport) -> list[str]:
+        """Make the segments that a report names again from the database; their names."""
+        self._engine.writer().rebuild(report.derived)
+        return report.derived
+
+
+def _describe(view: LocalView, folder: Path) -> dict[str, object]:
     """Facts by name. Bytes of blocks and features are what they hold, the database file has overhead besides."""
     connection = view.connection
     meta = database.read_meta(connection)
