@@ -78,10 +78,8 @@ def show(points: list[CostPoint], squad: Path, model: str, options: dict[str, An
         picture = cost_curves(points, options["plot"])
         body += f"\n\n![cost against the size of the corpus]({linked(picture, options['page'])})"
     write_benchmarks(options["page"], "cost", "Cost against the size of the corpus", body)
-    if options["as_json"]:
-        result_json({**provenance(shown_command(), squad), "model": model, "points": points})
-    else:
-        result(body)
+    record = {**provenance(shown_command(), squad), "model": model, "points": points}
+    result_json(record) if options["as_json"] else result(body)
 
 
 def row(point: CostPoint) -> tuple[str, ...]:

@@ -55,16 +55,9 @@ class OnTerminal(Watcher):
 def shown_command() -> str:
     """The command as it was called, folders left out: they are of one machine."""
     context = click.get_current_context()
-    return " ".join([context.command_path, *(word for param in _in_order(context) for word in _words(context, param))])
-
-
-def _in_order(context: click.Context) -> list[click.Parameter]:
-    given = [p for p in context.command.params if _source(context, p) is ParameterSource.COMMANDLINE]
-    return sorted(given, key=lambda param: isinstance(param, click.Option))
-
-
-def _source(context: click.Context, param: click.Parameter) -> ParameterSource | None:
-    return context.get_parameter_source(param.name or "")
+    in_order = sorted(context.command.params, key=lambda param: isinstance(param, click.Option))  # arguments first
+    given = (p for p in in_order if context.get_parameter_source(p.name or "") is ParameterSource.COMMANDLINE)
+    return " ".join([context.command_path, *(word for param in given for word in _words(context, param))])
 
 
 def _words(context: click.Context, param: click.Parameter) -> Iterator[str]:

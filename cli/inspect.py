@@ -174,14 +174,9 @@ def feature(settings: Settings, name: tuple[str, ...], field: str, top: int, as_
     with open_index(settings) as index:
         view = feature_view(index, " ".join(name), k=top)
     rows = [
-        {
-            "field": field_view.field,
-            "value": weighed.value,
-            "passage": weighed.passage.id,
-            "title": weighed.passage.title,
-        }
-        for field_view in view.fields
-        for weighed in field_view.top
+        {"field": shown.field, "value": hit.value, "passage": hit.passage.id, "title": hit.passage.title}
+        for shown in view.fields
+        for hit in shown.top
     ]
     _show(view, rows, as_json, as_csv, lambda: show_feature(view, field))
 

@@ -39,16 +39,10 @@ def _document(item: object) -> Document:
         return Document(_content_id(item), item)
     if isinstance(item, Mapping):
         document = fields.document(item, "", 0, {})
-        return document if _has_id(item) else replace(document, id=_content_id(_as_text(item)))
+        if any(item.get(name) not in (None, "") for name in fields.ID):
+            return document
+        return replace(document, id=_content_id(json.dumps(dict(item), sort_keys=True, default=str)))
     raise RejectedDocument(f"a document is a text, a dict or a Document, not {type(item).__name__}")
-
-
-def _has_id(record: Mapping[str, Any]) -> bool:
-    return any(record.get(name) not in (None, "") for name in fields.ID)
-
-
-def _as_text(record: Mapping[str, Any]) -> str:
-    return json.dumps(dict(record), sort_keys=True, default=str)
 
 
 def _content_id(text: str) -> str:

@@ -31,7 +31,8 @@ def lines(stream: BinaryIO, limit: int = LINE_BYTES) -> Iterator[Line]:
         if size > limit and not data.endswith(b"\n"):
             del data  # before more is read
             size += _drain(stream)
-            yield Line(number, position, problem=_too_long(number, size))
+            reason = f"line {number} has {size:,} bytes, which is too long"
+            yield Line(number, position, problem=RejectedDocument(reason, "one line must be one document"))
         else:
             yield _line(number, position, data)
         position += size
@@ -52,7 +53,3 @@ def _drain(stream: BinaryIO) -> int:
         if data.endswith(b"\n"):
             break
     return size
-
-
-def _too_long(number: int, size: int) -> RejectedDocument:
-    return RejectedDocument(f"line {number} has {size:,} bytes, which is too long", "one line must be one document")

@@ -36,7 +36,7 @@ from .outcomes import Event, Kind, Outcome, Stopped
 from .passages import content_hash
 from .plan import Plan
 from .reading import Read, Reading
-from .seen import Seen
+from .seen import Seen, vanished
 from .stages import (
     Arrivals,
     Arrived,
@@ -55,7 +55,6 @@ from .stages import (
     cost,
 )
 from .target import Target
-from .vanished import vanished
 from .walk import Passed, Root, walk
 
 Item = TypeVar("Item")
