@@ -51,7 +51,7 @@ static uint16_t u16(const uint8_t *at) { uint16_t value; memcpy(&value, at, 2); 
 static uint32_t u32(const uint8_t *at) { uint32_t value; memcpy(&value, at, 4); return value; }
 static double f64(const uint8_t *at) { double value; memcpy(&value, at, 8); return value; }
 
-/* Two bytes hold a float of nine significant bits without its sign, see `short_floats`. */
+/* Two bytes hold a float of nine significant bits without its sign, see `shorten` in `packing`. */
 static double real(const uint8_t *at, int bytes)
 {
     uint32_t bits = bytes == 2 ? (uint32_t)u16(at) << 15 : u32(at);

@@ -15,7 +15,7 @@ enum { ROWS, VALUES, BEGINS, ENDS, WEIGHTS, SUMS, WANTED, BUFFERS };
 
 enum { AT_ONCE = 64, LANES = 8 };
 
-/* See `short_floats`. */
+/* See `shorten` in `packing`. */
 static double real(uint16_t bits)
 {
     uint32_t whole = (uint32_t)bits << 15;
