@@ -16,7 +16,7 @@ from sparc_search.cli.main import run
 from sparc_search.cli.model import export as export_command
 from sparc_search.model import base_weights
 from sparc_search.model.files import open_model, sha256_of
-from sparc_search.model.onnx_precision import PRECISIONS
+from sparc_search.model.onnx_precision import PRECISIONS, STATIC
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -102,7 +102,7 @@ def test_export_writes_the_file_and_its_hash(folder: Path, capsys: pytest.Captur
 
 def test_export_knows_all_precisions() -> None:
     [option] = [parameter for parameter in export_command.params if parameter.name == "precision"]
-    assert list(option.type.choices) == list(PRECISIONS)  # type: ignore[attr-defined]
+    assert list(option.type.choices) == [*PRECISIONS, STATIC]  # type: ignore[attr-defined]
 
 
 def test_export_without_torch_names_the_extra(run_program: RunCli, folder: Path, tmp_path: Path) -> None:
