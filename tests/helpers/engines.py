@@ -184,23 +184,20 @@ class Engine:
 
 
 @pytest.fixture(scope="session")
-def example_engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The engines under `examples/`, installed as distributions of their own."""
+def example_engines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the engines under `examples/` are installed, as distributions of their own."""
     target = tmp_path_factory.mktemp("example-engines")
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--target", str(target)]
-    sources = [str(copied) for name in EXAMPLES if (copied := tmp_path_factory.mktemp("source") / name)]
-    for name, copied in zip(EXAMPLES, sources, strict=True):
-        shutil.copytree(ROOT / "examples" / f"{name}-engine", copied)
+    copies = tmp_path_factory.mktemp("sources")  # a build leaves files beside the source
+    sources = [str(shutil.copytree(ROOT / "examples" / f"{name}-engine", copies / name)) for name in EXAMPLES]
     subprocess.run([sys.executable, "-m", "pip", "install", *options, *sources], check=True)
-    sys.path.append(str(target))
-    yield target
-    sys.path.remove(str(target))
+    return target
 
 
 def made(request: pytest.FixtureRequest, name: str, folder: Path) -> Iterator[Engine]:
     """An engine by its name, for one test."""
-    if name in EXAMPLES:
-        request.getfixturevalue("example_engines")
+    if name in EXAMPLES:  # for this test alone: what it declares is not declared elsewhere
+        request.getfixturevalue("monkeypatch").syspath_prepend(str(request.getfixturevalue("example_engines")))
     engine = Engine(name, folder, request.getfixturevalue(SERVERS[name]) if name in SERVERS else "")
     yield engine
     engine.clean_up()
