@@ -91,7 +91,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "phrase block: checksum",
-        "sparc_search/stores/phrase_block.py",
+        "sparc_search/stores/phrase_block_batch.py",
         'raise damaged("has changed bytes")',
         "pass",
         BLOCKS,
