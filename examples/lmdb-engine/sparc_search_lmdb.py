@@ -65,7 +65,7 @@ class LmdbEngine(Engine):
             engine.close()
             raise IndexMismatch(
                 f"the index at {location} was made with the model {engine.encoder}, not with {encoder}",
-                "ask with the model that made it (--model); this engine cannot `sparc-search index reencode`",
+                "ask with the model that made it (--model); this engine cannot `sparc-search index upgrade`",
             )
         return engine
 
