@@ -22,7 +22,7 @@ def rows() -> Iterator[tuple[str, str, list[str]]]:
             yield what, f"{how_much} {beside} {when}", files
 
 
-@pytest.mark.parametrize(("what", "figures", "files"), rows())
+@pytest.mark.parametrize(("what", "figures", "files"), list(rows()))
 def test_every_figure_stands_in_its_raw_file(what: str, figures: str, files: list[str]) -> None:
     raw = " ".join((DOCS / "benchmarks" / name).read_text(encoding="utf-8") for name in files)
     known = set(_NUMBER.findall(raw))
