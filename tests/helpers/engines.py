@@ -49,6 +49,7 @@ class Store:
         self.encoder = engine.encoder
         self.view = engine.view
         self._vectors = derived_vectors(settings, engine)
+        self._plugin = settings.engine
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(View, name):
@@ -76,7 +77,7 @@ class Store:
         """Leave the test out if the engine lacks one of these."""
         for method in methods:
             if not self.supports(method):
-                pytest.skip(f"{NOT_FOR_IT} `{method.__qualname__}`")
+                not_for(self._plugin, method)
 
     def has_vectors(self) -> bool:
         """Whether dense search works, by the engine itself or by what is derived from it."""
@@ -117,6 +118,12 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def not_for(plugin: str, method: Callable[..., Any]) -> None:
+    """Leave a test out for an example that does without a method; the engines of the package do without none."""
+    assert plugin in EXAMPLES, f"the engine {plugin} has lost `{method.__qualname__}`"
+    pytest.skip(f"{NOT_FOR_IT} `{method.__qualname__}`")
 
 
 def open_local(location: Path, encoder: str = "", *, writable: bool = False) -> Store:

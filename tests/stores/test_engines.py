@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engines import ENGINES, EXAMPLES, SERVERS, Engine, Store, made
-from require_all import NOT_FOR_IT
+from engines import ENGINES, EXAMPLES, SERVERS, Engine, Store, made, not_for
 from small_corpus import DOCUMENTS, QUERY, all_passages, best, encode_all, encoded, nearest, plain, readers, words
 
 from sparc_search import engine as contract
@@ -366,7 +365,7 @@ def test_a_rebuild_that_fails_changes_nothing_and_is_continued(
 
 def test_a_rebuild_of_nothing_makes_an_index(engine: Engine, toy_encoder: Encoder) -> None:
     if not supports(plugins.load("stores", engine.settings().engine), contract.Engine.rebuild):
-        pytest.skip(f"{NOT_FOR_IT} `Engine.rebuild`")
+        not_for(engine.name, contract.Engine.rebuild)
     with engine.rebuild() as new:
         new.add(encode_all(DOCUMENTS, toy_encoder))
     with engine.open(writable=False) as reader:

@@ -138,23 +138,13 @@ def test_leaving_work_out_changes_no_bit(corpus: list[Features], query: Features
         assert segment.best(*quick, k) == segment.best(*plain, k)
 
 
-def test_work_is_left_out() -> None:
+@pytest.mark.parametrize(
+    "seventh", [{"the": 0.5, "rare": 3.0}, {"the": 1.0, "rare": 2.25}], ids=["plainly", "lifted by a common feature"]
+)
+def test_work_is_left_out_and_the_best_row_is_not(seventh: dict[str, float]) -> None:
     """Otherwise the property above says nothing."""
     corpus: list[Features] = [{"lex": {"the": 0.25}} for _ in range(100)]
-    corpus[7] = {"lex": {"the": 0.5, "rare": 3.0}}
-    corpus[9] = {"lex": {"rare": 3.0}}
-    postings = segment_of(corpus).postings
-    terms = postings.find(hashed({"lex": {"the": 1.0, "rare": 1.0}}))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pruning, "WORTHWHILE", 0)
-        near = pruning._near_the_top(postings, terms, 1, 100, None)
-    assert near is not None
-    assert near.tolist() == [7]
-
-
-def test_a_row_that_a_common_feature_lifts_to_the_top_is_not_left_out() -> None:
-    corpus: list[Features] = [{"lex": {"the": 0.25}} for _ in range(100)]
-    corpus[7] = {"lex": {"the": 1.0, "rare": 2.25}}
+    corpus[7] = {"lex": seventh}
     corpus[9] = {"lex": {"rare": 3.0}}
     postings = segment_of(corpus).postings
     terms = postings.find(hashed({"lex": {"the": 1.0, "rare": 1.0}}))

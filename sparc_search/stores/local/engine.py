@@ -54,7 +54,7 @@ class LocalEngine(Engine):
             if not encoder and database.is_older(folder):
                 from .older import OlderEngine
 
-                return OlderEngine(folder)  # type: ignore[return-value]  # an Engine, which is all that is promised
+                return OlderEngine.open(place)  # type: ignore[return-value]  # an Engine, which is all that is promised
             return cls(location, folder, encoder, writable=False)
         held = layout.lock(location)
         try:

@@ -10,13 +10,12 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Self
 
-from ...engine import Admin, Engine, View, Where, Writer
+from ...engine import Admin, Engine, Place, View, Where, Writer
 from ...records import Features
 from ...stored import EncodedDocument, Fetched, Hits, Statistics
-from . import database, rows
-from .layout import size_in_bytes
+from . import database, layout, rows
 
 
 class OlderEngine(Engine):
@@ -28,9 +27,12 @@ class OlderEngine(Engine):
             self.encoder = str(database.read_meta(connection)["encoder"])
 
     @classmethod
-    def open(cls, *_: object, **__: object) -> NoReturn:
-        """`LocalEngine.open` makes it."""
-        raise NotImplementedError
+    def open(cls, place: Place, encoder: str = "", *, writable: bool = False) -> Self:
+        """Open it to be listed and exported; who wants to write or to ask is told how to upgrade it."""
+        older = cls(layout.current(place.location))
+        if writable or encoder:
+            older.writer()
+        return older
 
     @contextmanager
     def view(self) -> Iterator[View]:
@@ -98,4 +100,4 @@ class OlderAdmin(Admin):
 
     def size_in_bytes(self) -> int:
         """Bytes of everything it keeps, derived files included."""
-        return size_in_bytes(self._engine.folder)
+        return layout.size_in_bytes(self._engine.folder)
