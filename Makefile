@@ -6,7 +6,7 @@ VENV ?= .venv
 RUN := $(VENV)/bin
 NEEDS := setup.cfg setup.py pyproject.toml $(shell find sparc_search -name "*.c")
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
-TEST_EXTRAS := dev,torch,parquet,wikipedia,eval
+TEST_EXTRAS := dev,torch,parquet,wikipedia,office,eval
 
 # Stamp files: an environment that is up to date costs nothing the second time.
 $(VENV)/.made:
@@ -17,7 +17,8 @@ $(VENV)/.made:
 
 $(VENV)/.core: $(VENV)/.made $(NEEDS)
 	@echo "Installing sparc-search and what it needs (about 360 MB: this takes a few minutes) ..."
-	@$(RUN)/python -m pip install --quiet --editable .
+	@set -o pipefail; $(RUN)/python -m pip install --progress-bar off --editable . \
+	  | awk '/^ *(Downloading|Using cached|Installing)/ { print "  " substr($$0 "", 1, 100); fflush() }'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.made $(NEEDS)

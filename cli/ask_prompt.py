@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sparc_search.errors import SparcSearchError
-from sparc_search.records import STRATEGIES, Answer, Reply
+from sparc_search.records import STRATEGIES, UNITS, Answer, Reply
 
-from .answer_text import in_its_passage, show_parts, show_reply, where_from
+from .answer_text import in_its_passage, show_parts, show_reply
+from .open_source import open_source
+from .sources import sources
 from .terminal import note, result, stdout
 
 if TYPE_CHECKING:
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 HELP: Final = """\
 :explain [N]        show the summands of answer N's score (default 1)
 :source [N]         show the whole passage of answer N, and where it is from
+:open [N]           open the file of answer N, at its page or line
+:unit [NAME]        show or choose how much is an answer: phrase, sentence, passage, document
 :strategy [NAME]    show or choose who proposes passages: hybrid, sparse, dense
+:read [HOW]         show or choose what is read again: never, auto, or so many passages
 :top [K]            show or choose how many answers to print
 :help               show this
 :quit               leave (so does Ctrl-D)
@@ -34,9 +39,11 @@ class Talk:
 
     top: int
     strategy: str
+    read: str = "never"
     conditions: dict[str, str] = field(default_factory=dict)
-    minimum: float = 0.0
     explain: bool = False
+    unit: str = "phrase"
+    all: bool = False
     last: Reply | None = None
 
 
@@ -48,9 +55,10 @@ class _Wrong(Exception):
     """A command that cannot be carried out; the message says why."""
 
 
-def converse(index: Index, conditions: dict[str, str], minimum: float, *, explain: bool) -> None:
+def converse(index: Index, conditions: dict[str, str], *, explain: bool, all: bool = False) -> None:
     """Ask and answer until the user leaves."""
-    talk = Talk(index.settings.top_k, index.settings.strategy, conditions, minimum, explain)
+    settings = index.settings
+    talk = Talk(settings.top_k, settings.strategy, settings.read, conditions, explain, settings.unit, all)
     session = _session()
     note("Ask a question, or type :help. Ctrl-D leaves.")
     while True:
@@ -88,11 +96,14 @@ def answer_line(index: Index, talk: Talk, line: str) -> Talk:
     reply = index.ask(
         line,
         k=talk.top,
+        unit=talk.unit,  # type: ignore[arg-type]
         strategy=talk.strategy,  # type: ignore[arg-type]
         where=talk.conditions,
         explain=True,
+        read=talk.read,
+        all=talk.all,
     )
-    show_reply(reply, minimum=talk.minimum, explained=talk.explain)
+    show_reply(reply, explained=talk.explain)
     return replace(talk, last=reply)
 
 
@@ -103,7 +114,7 @@ def _carry_out(talk: Talk, name: str, argument: str) -> Talk:
         return talk
     try:
         return command(talk, argument)
-    except _Wrong as error:
+    except (_Wrong, SparcSearchError) as error:
         note(error)
         return talk
 
@@ -115,10 +126,23 @@ def _explain(talk: Talk, argument: str) -> Talk:
 
 def _source(talk: Talk, argument: str) -> Talk:
     answer = _chosen(talk, argument)
-    result(where_from(answer))
-    result(f"document {answer.passage.document_id}, characters {answer.passage.start + answer.start} on")
+    for place in sources(answer):
+        result(place)
+    result(f"document {answer.passage.document_id}, characters {answer.passage.start + answer.scored.start} on")
     stdout().print(in_its_passage(answer))
     return talk
+
+
+def _open(talk: Talk, argument: str) -> Talk:
+    open_source(_chosen(talk, argument))
+    return talk
+
+
+def _unit(talk: Talk, argument: str) -> Talk:
+    if argument and argument not in UNITS:
+        raise _Wrong(f"no unit {argument!r}; known are: {', '.join(UNITS)}")
+    note(f"unit: {argument or talk.unit}")
+    return replace(talk, unit=argument or talk.unit)
 
 
 def _strategy(talk: Talk, argument: str) -> Talk:
@@ -126,6 +150,13 @@ def _strategy(talk: Talk, argument: str) -> Talk:
         raise _Wrong(f"no strategy {argument!r}; known are: {', '.join(STRATEGIES)}")
     note(f"strategy: {argument or talk.strategy}")
     return replace(talk, strategy=argument or talk.strategy)
+
+
+def _read(talk: Talk, argument: str) -> Talk:
+    if argument not in ("", "never", "auto") and not (argument.isascii() and argument.isdigit() and int(argument)):
+        raise _Wrong(":read takes never, auto, or a number of passages, such as :read 5")
+    note(f"read again: {argument or talk.read}")
+    return replace(talk, read=argument or talk.read)
 
 
 def _top(talk: Talk, argument: str) -> Talk:
@@ -158,7 +189,10 @@ def _chosen(talk: Talk, argument: str) -> Answer:
 COMMANDS: Final[dict[str, Callable[[Talk, str], Talk]]] = {
     "explain": _explain,
     "source": _source,
+    "open": _open,
+    "unit": _unit,
     "strategy": _strategy,
+    "read": _read,
     "top": _top,
     "help": _help,
     "quit": _quit,

@@ -21,7 +21,7 @@ from sparc_search.errors import IndexNotFound, ModelNotFound, SparcSearchError
 from sparc_search.settings import Settings
 
 from .options import json_option, settings_options
-from .terminal import print_table, result, result_json, styled
+from .terminal import counted, print_table, result, result_json, styled
 
 Status = Literal["ok", "note", "problem"]
 STYLES: dict[Status, str] = {"ok": "green", "note": "yellow", "problem": "bold red"}
@@ -168,7 +168,7 @@ def _index(settings: Settings, fingerprint: str) -> Check:
         return Check("index", "problem", error.message, error.remedy)
     of_engine = settings.of_plugin("stores", settings.engine)
     where = "{index_name} at {url}".format(**of_engine) if "url" in of_engine else settings.index
-    return Check("index", "ok", f"{where}: {count} passages, opened by {settings.engine}")
+    return Check("index", "ok", f"{where}: {counted(count, 'passage')}, opened by {settings.engine}")
 
 
 def _disk(index: Path) -> Check:

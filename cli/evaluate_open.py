@@ -62,7 +62,7 @@ def _decorated(function: Function, options: Sequence[Decorator]) -> Function:
 @click.argument("questions", type=PATH)
 @settings_options(
     "index engine encoder model strategy",
-    "sparse_candidates dense_candidates lex_weight first_stage_lex_weight threads",
+    "sparse_candidates dense_candidates lex_weight first_stage_lex_weight read read_with threads",
 )
 @question_options
 @click.option(
@@ -95,6 +95,7 @@ def open_domain(
             "passages": index.engine.statistics().passages,
             "model": encoder.fingerprint,
             "strategy": settings.strategy,
+            "read": settings.read,
             "without": list(without),
             "batched": batched,
         }

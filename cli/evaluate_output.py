@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from sparc_search.evaluation.watching import Watcher
 
 from .options import FILE, PATH
-from .terminal import note, print_table, progress, result
+from .terminal import counted, note, print_table, progress, result
 
 if TYPE_CHECKING:
     from sparc_search.loaders.outcomes import Event
@@ -96,7 +96,7 @@ def print_open(about: Mapping[str, Any]) -> None:
     if about.get("answerable") is not None:
         rows.append(("answer stands in the corpus", with_interval(about["answerable"])))
     print_table(("measure", ""), rows)
-    result(f"{about['questions']:,} questions, {about['passages']:,} passages")
+    result(f"{counted(about['questions'], 'question')}, {counted(about['passages'], 'passage')}")
 
 
 def write_benchmarks(page: Path | None, name: str, title: str, body: str) -> None:

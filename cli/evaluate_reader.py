@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sparc_search.model.tokenizer import WordPieces
 
 _LONGEST_ANSWER = 20
+_TITLE_WINDOW = 24
 _READ = 10
 """Passages that are read for a question when the weight of BM25 is chosen."""
 
@@ -52,6 +53,7 @@ _READ = 10
 @option("--cool-down", default=400, help="Steps of falling rate at the end.")
 @option("--average", default=0.995, help="How much of its past the averaged network keeps a step.")
 @option("--dropout", default=0.1, type=click.FloatRange(0, 0.9), help="Share of states dropped.")
+@option("--freeze-layers", default=0, type=click.IntRange(0), help="Layers from below that stay as they are.")
 @option("--max-tokens", default=320, type=click.IntRange(8), help="Word pieces of question and passage together.")
 @option("--hold-out", default=8, help="Articles of the first file kept for measuring.")
 @option("--tune", default=150, type=click.IntRange(0), help="Questions on them that choose how much BM25 counts.")
@@ -98,11 +100,12 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     examples = examples_of(kept, pieces, shape, options)
     if not examples:
         raise UsageError("no question with an answer was found in the training data")
+    settings = settings_of(options, examples)
     training = loop.CrossEncoderTraining(
-        load_base(folder, config),
+        load_base(folder, config, settings.arithmetic),
         examples,
         pieces,
-        settings_of(options, examples),
+        settings,
         shape["question_window"],
         checkpoint := options["checkpoint"] or out / "checkpoint",
         measure_of(held, pieces, config, shape, options),
@@ -138,10 +141,15 @@ def answerable(asked: list[Asked]) -> list[Asked]:
     return [question for question in asked if question.start >= 0]
 
 
-def window_of(config: dict[str, Any], most: int) -> dict[str, int]:
+def window_of(config: dict[str, Any], most: int) -> dict[str, Any]:
     """The room for question and passage."""
     window = min(most, int(config.get("max_position_embeddings", most)))
-    return {"window": window, "question_window": min(64, window // 2), "longest_answer": _LONGEST_ANSWER}
+    return {
+        "window": window,
+        "question_window": min(64, window // 2),
+        "title_window": min(_TITLE_WINDOW, window // 4),
+        "longest_answer": _LONGEST_ANSWER,
+    }
 
 
 def settings_of(options: dict[str, Any], examples: list[Example]) -> CrossEncoderSettings:
@@ -153,7 +161,7 @@ def settings_of(options: dict[str, Any], examples: list[Example]) -> CrossEncode
     if options["steps"] and options["epochs"]:
         raise UsageError("--steps and --epochs exclude each other")
     per_epoch = len(plan_epoch(examples, options["batch_tokens"], options["seed"], 0, options["batch"]))
-    names = "batch rate warm_up cool_down average dropout evaluate_every checkpoint_every seed"
+    names = "batch rate warm_up cool_down average dropout freeze_layers evaluate_every checkpoint_every seed"
     return CrossEncoderSettings(
         steps=options["steps"] or max(1, round((options["epochs"] or 1) * per_epoch)),
         tokens=options["batch_tokens"],
@@ -174,11 +182,12 @@ def examples_of(
         wrong = negatives(asked, Bm25(as_passages(asked)), options["negatives"], options["seed"])
     without = len(asked) - len(answerable(asked))
     note(f"{len(asked):,} questions, {without:,} of them without an answer, {len(wrong):,} with a wrong passage")
-    return examples(asked, wrong, pieces, shape["window"] - shape["question_window"] - 1)
+    room = shape["window"] - shape["question_window"] - 1
+    return examples(asked, wrong, pieces, room, shape["title_window"])
 
 
 def measure_of(
-    held: list[Asked], pieces: WordPieces, config: dict[str, Any], shape: dict[str, int], options: dict[str, Any]
+    held: list[Asked], pieces: WordPieces, config: dict[str, Any], shape: dict[str, Any], options: dict[str, Any]
 ) -> Any:
     """What measures the network while it trains: EM and F1 on some held-out questions."""
     from sparc_search.cross_encoder.data import as_paragraphs, sampled
@@ -234,7 +243,7 @@ def train_with_bar(training: CrossEncoderTraining, log: Path | None) -> bool:
 def write_tuned(
     out: Path,
     config: dict[str, Any],
-    shape: dict[str, int],
+    shape: dict[str, Any],
     training: dict[str, Any],
     asked: list[Asked],
     held: list[Asked],

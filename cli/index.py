@@ -13,7 +13,7 @@ import click
 from sparc_search.settings import Settings
 
 from .options import PATH, Group, json_option, open_index, option, settings_options
-from .terminal import note, progress, result, result_json, stdout, styled
+from .terminal import counted, note, progress, result, result_json, stdout, styled
 
 if TYPE_CHECKING:  # opening an index imports numpy and more
     from sparc_search.loaders.outcomes import Event, Report
@@ -48,9 +48,14 @@ def _flat(facts: Any, before: str = "") -> Iterator[tuple[str, str]]:
         if isinstance(value, dict):
             yield from _flat(value, f"{before}{name}: ")
         elif isinstance(value, list):
-            yield before + name, ", ".join(map(_shown, value)) or "none"
+            yield before + name, _listed(value) if name == "segments" else ", ".join(map(_shown, value)) or "none"
         else:
             yield before + name, _shown(value)
+
+
+def _listed(segments: list[int]) -> str:
+    """How many segments, and of how many passages each."""
+    return f"{len(segments)}" + (f" (passages: {', '.join(map(_shown, segments))})" if segments else "")
 
 
 def _shown(value: object) -> str:
@@ -142,6 +147,47 @@ def delete(settings: Settings, document: tuple[str, ...], purge: bool, as_json: 
     return 0 if count or not ids else 1
 
 
+# --- backup, restore -------------------------------------------------------------------------------------------------
+
+
+@index.command()
+@click.argument("target", type=PATH)
+@settings_options("index", "engine")
+@json_option
+def backup(settings: Settings, target: Path, as_json: bool) -> None:
+    """Copy the index to a new folder, or to a new file that ends in .tar or .tar.gz.
+
+    Others may ask and ingest meanwhile: what is committed when it begins is copied. The copy is verified, row by row,
+    before it gets its name.
+    """
+    with open_index(settings) as opened:
+        facts = opened.backup(target)
+    about = (
+        f"{facts['documents']:,} documents, {facts['passages']:,} passages, {facts['bytes'] / 1e6:,.1f} MB, verified"
+    )
+    result_json({"backup": str(target), **facts}) if as_json else result(f"{target}: {about}")
+
+
+@index.command()
+@click.argument("source", type=PATH)
+@click.option("--replace", is_flag=True, help="Replace the index that is there.")
+@settings_options("index", "engine")
+@json_option
+def restore(settings: Settings, source: Path, replace: bool, as_json: bool) -> None:
+    """Make a backup the index.
+
+    Its sums are checked before anything is changed. An index that is there serves until the backup takes its place, in
+    one step; then it is gone.
+    """
+    from sparc_search.index import Index
+
+    with Index.restore(source, settings=settings, replace=replace) as opened:
+        facts = opened.stats()
+    about = {"index": str(settings.index), **{name: facts[name] for name in ("documents", "passages", "generation")}}
+    shown = f"{settings.index}: {facts['documents']:,} documents, {facts['passages']:,} passages"
+    result_json(about) if as_json else result(shown)
+
+
 # --- export, import, reencode, upgrade -------------------------------------------------------------------------------
 
 
@@ -179,10 +225,13 @@ def reencode(settings: Settings, as_json: bool) -> int:
     """Encode all documents of an index with another model.
 
     The stored text is cut and encoded anew beside the old index, which serves until the new one takes its place, in
-    one step. If it is stopped, the same command goes on where it was.
+    one step. If it is stopped, the same command goes on where it was. If there is nothing to do it says so.
     """
     with open_index(settings) as opened, _counting("encoding") as count:
         report = opened.reencode(on_event=count)
+    if report is None and not as_json:
+        result(f"nothing to do: the index at {settings.index} is of this model already (--model names another)")
+        return 0
     return _show_report(report, as_json)
 
 
@@ -192,8 +241,9 @@ def reencode(settings: Settings, as_json: bool) -> int:
 def upgrade(settings: Settings, as_json: bool) -> int:
     """Bring an index of an older version, or of another model, up to date.
 
-    Its stored texts are cut and encoded anew beside it, offline; it serves until the new index takes its place, in one
-    step. If it is stopped, the same command goes on where it was. If there is nothing to do it says so.
+    An index of the version before is copied, and nothing is encoded. Any other is cut and encoded anew from its stored
+    texts. Both happen beside it, offline; it serves until the new index takes its place, in one step. If it is stopped,
+    run the same command again. If there is nothing to do it says so.
     """
     with open_index(settings) as opened, _counting("encoding") as count:
         report = opened.upgrade(on_event=count)
@@ -246,5 +296,6 @@ def _show_report(report: Report | None, as_json: bool) -> int:
         result_json({**counts, **rejected})
     else:
         more = f", {report.rejected:,} rejected" if rejected else ""
-        result(f"{report.indexed:,} documents with {report.passages:,} passages, {report.unchanged:,} unchanged{more}")
+        documents = counted(report.indexed, "document")
+        result(f"{documents} with {counted(report.passages, 'passage')}, {report.unchanged:,} unchanged{more}")
     return 3 if rejected else 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ import click
 from sparc_search.errors import Interrupted, ReaderError, SparcSearchError
 from sparc_search.settings import Settings
 
-from .options import PATH, option, settings_options
+from .options import PATH, json_option, option, settings_options
 from .terminal import note, result_json
 
 if TYPE_CHECKING:  # the pipeline imports numpy and more
@@ -35,6 +37,7 @@ _SHOWN_REJECTS = 5
 @click.option("--title-field", default="", help="Field or column that holds the title.  [default: title]")
 @click.option("--include", multiple=True, metavar="GLOB", help="Read only files like this. Repeatable.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files or folders like this. Repeatable.")
+@click.option("--no-ignore", is_flag=True, help="Read what .gitignore names, node_modules and build folders, too.")
 @click.option("--corpus", default="", metavar="NAME", help="Put NAME/ before every id, and NAME in the metadata.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; count, and show the first passages.")
 @click.option("--sync", is_flag=True, help="Delete documents from these paths that are no longer there.")
@@ -49,34 +52,44 @@ _SHOWN_REJECTS = 5
     help="Word pieces that are encoded at once; more of them for a GPU.",
 )
 @click.option("--readers", type=click.IntRange(1), help="Files read at the same time.  [default: by processors]")
-def ingest(settings: Settings, path: tuple[str, ...], format_: str, **options: Any) -> int:
+@json_option
+def ingest(settings: Settings, path: tuple[str, ...], format_: str, as_json: bool, **options: Any) -> int:
     """Read files into an index.
 
     PATH is a file, a folder, a glob or `-` for standard input. Formats are told by the ending: txt, md, html, pdf,
     docx, jsonl, csv, tsv, json (SQuAD), parquet, xml (Wikipedia dump); the text ones and the dump also with .gz or
-    .bz2. Run it again and only what is new or changed is encoded. One JSON summary goes to stdout: read = indexed +
-    unchanged + rejected + skipped. Ctrl-C finishes the batch in flight; the same command then goes on from there.
+    .bz2. Run it again and only what is new or changed is encoded. A summary goes to stdout, with --json as data: read =
+    indexed + unchanged + rejected + skipped. Ctrl-C finishes the batch in flight, a second one stops at once; the same
+    command then goes on from there.
     """
     from sparc_search.index import Index
 
     from .ingest_progress import Bar
+    from .ingest_summary import Rejects, show_summary
+
+    counted = Rejects()
 
     with Index(settings) as index, _stop_on_signals() as stop, Bar() as bar:
-        rejects = _Rejects(stop)
+        rejects = _Rejects(stop, shown=as_json)  # the summary for people names them
 
         def tell(event: Event) -> None:
             bar.update(event)
             rejects.update(event)
+            counted.update(event)
 
         summary = index.ingest(*path, format=format_, on_event=tell, stop=stop, **options)
+    if as_json:
+        result_json(_as_plain(summary))
+    else:
+        show_summary(summary, counted, settings)
     return _conclude(summary, nothing_is_fine=options["retry_rejects"])
 
 
 class _Rejects:
     """Says what is rejected, the first few times, and what a first Ctrl-C does."""
 
-    def __init__(self, stop: threading.Event) -> None:
-        self._stop, self._told, self._count = stop, False, 0
+    def __init__(self, stop: threading.Event, *, shown: bool) -> None:
+        self._stop, self._shown, self._told, self._count = stop, shown, False, 0
 
     def update(self, event: Event) -> None:
         """Look at what happened."""
@@ -85,7 +98,7 @@ class _Rejects:
         if self._stop.is_set() and not self._told:
             note("finishing the batch in flight; press Ctrl-C again to stop at once")
             self._told = True
-        if isinstance(event, Outcome) and event.kind == "rejected":
+        if self._shown and isinstance(event, Outcome) and event.kind == "rejected":
             if self._count < _SHOWN_REJECTS:
                 show_reject(event)
             elif self._count == _SHOWN_REJECTS:
@@ -106,7 +119,7 @@ def _stop_on_signals() -> Iterator[threading.Event]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
-            raise KeyboardInterrupt
+            _leave()
         stop.set()
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -117,12 +130,25 @@ def _stop_on_signals() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _conclude(summary: Summary, nothing_is_fine: bool) -> int:
-    """Print the summary; the exit code, or the error that it comes to."""
+def _leave() -> None:
+    """End the process now: the encoder cannot be interrupted, and what is written is safe whenever it ends."""
+    show_cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
+    sys.stderr.write(
+        f"{show_cursor}\nError: Interrupted\n  what was indexed is safe; the same command goes on from there\n"
+    )
+    sys.stderr.flush()
+    os._exit(Interrupted.exit_code)
+
+
+def _as_plain(summary: Summary) -> dict[str, object]:
     shown = {field.name: getattr(summary, field.name) for field in fields(summary)}
     if not summary.dry_run:
-        del shown["first_passages"]
-    result_json(shown)
+        del shown["first_passages"], shown["first_left_out"]
+    return shown
+
+
+def _conclude(summary: Summary, nothing_is_fine: bool) -> int:
+    """The exit code, or the error that a summary comes to."""
     where = f"the reasons are in {summary.rejects_file}" if summary.rejects_file else "the reasons are above"
     if summary.stopped == "interrupted":
         raise Interrupted(

@@ -142,7 +142,7 @@ def answer(
     from .inspect_answer import show_answer
 
     with open_index(settings) as index:
-        view = answer_view(index, " ".join(question), rank=rank, against=against)
+        view = answer_view(index, " ".join(question), rank=rank, against=against, unit="phrase")
     names = ("kind", "name", "question_weight", "passage_weight", "value")
     rows = [
         {"rank": explained.rank, "answer": explained.text, **{name: getattr(part, name) for name in names}}

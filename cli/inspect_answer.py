@@ -11,11 +11,11 @@ from rich.text import Text
 from sparc_search.inspection import AnswerView, Comparison, Difference, ExplainedAnswer
 from sparc_search.records import Answer, Passage
 
-from .answer_text import NO_ANSWER, in_its_sentence, one_line
+from .answer_text import NO_ANSWER, in_its_sentence, shortened
 from .bars import bar, both_ways
 from .inspect_passage import readable
 from .lines import colours
-from .terminal import bare_table, indented, numbers, stdout, styled
+from .terminal import NARROW, bare_table, counted, indented, numbers, stdout, styled
 
 _PARTS = {
     "dense start": "blue",
@@ -51,7 +51,9 @@ def show_answer(view: AnswerView, rank: int, top: int) -> None:
     for what in view.degraded:
         console.print(styled(f"Answers may be missing: {what}", "red"))
     milliseconds = sum(view.seconds.values()) * 1000
-    console.print(styled(f"{view.candidates} passages scored, {view.strategy}, {milliseconds:.1f} ms", "dim"))
+    console.print(
+        styled(f"{counted(view.candidates, 'passage')} scored, {view.strategy}, {milliseconds:.1f} ms", "dim")
+    )
 
 
 def _show_one(console: Console, answer: ExplainedAnswer, style: str) -> None:
@@ -60,7 +62,7 @@ def _show_one(console: Console, answer: ExplainedAnswer, style: str) -> None:
     console.print(
         Text.assemble(
             styled(f"{answer.rank:>2}. ", "dim"),
-            styled(one_line(answer.text), f"bold {style}"),
+            styled(shortened(answer.text), f"bold {style}"),
             styled(f"  score {answer.score:.2f}{sure}, proposed by {retrievers} search", "dim"),
         )
     )
@@ -72,16 +74,17 @@ def _show_one(console: Console, answer: ExplainedAnswer, style: str) -> None:
 
 def _as_answer(found: ExplainedAnswer) -> Answer:
     passage = Passage(found.passage.id, found.passage.document_id, found.passage.number, found.passage.text)
-    return Answer(found.text, found.score, passage, found.start, found.end, found.roads, found.parts)
+    span = found.scored
+    return Answer(span.text, found.score, passage, span.start, span.end, found.roads, found.parts)
 
 
 def _scores(answers: Sequence[ExplainedAnswer], comparison: Comparison | None, width: int) -> Table:
     table = bare_table(Column("part", no_wrap=True))
-    room = min(max((width - 14 - 10) // 2 - 9, 6), 28)
+    room = min(max((width - 14 - 10) // 2 - 9, 6), 28) if width >= NARROW else 0
     for answer in answers:
-        table.add_column(styled(one_line(answer.text)), max_width=room + 8, no_wrap=True, overflow="ellipsis")
+        table.add_column(styled(shortened(answer.text)), max_width=room + 8, no_wrap=True, overflow="ellipsis")
     if comparison:
-        table.add_column("difference", justify="right")
+        table.add_column("difference" if room else "±", justify="right", no_wrap=True)
     largest = max(abs(value) for answer in answers for value in answer.by_kind.values())
     for number, (kind, style) in enumerate(_PARTS.items()):
         cells = [_bar(list(answer.by_kind.values())[number], largest, room, style) for answer in answers]
@@ -93,7 +96,8 @@ def _scores(answers: Sequence[ExplainedAnswer], comparison: Comparison | None, w
 
 
 def _bar(value: float, largest: float, width: int, style: str) -> Text:
-    return Text.assemble((f"{value:6.2f} ", style), bar(value / largest if largest else 0.0, width, style))
+    drawn = bar(value / largest if largest else 0.0, width, style) if width else ""
+    return Text.assemble((f"{value:6.2f} ", style), drawn)
 
 
 def _signed(value: float) -> Text:
@@ -101,7 +105,7 @@ def _signed(value: float) -> Text:
 
 
 def _headline(comparison: Comparison, shown: Sequence[ExplainedAnswer]) -> Text:
-    mine, other = (one_line(answer.text) for answer in shown)
+    mine, other = (shortened(answer.text) for answer in shown)
     return Text.assemble(
         styled("What makes the difference  ", "bold"),
         ("◀ ", "red"),
@@ -114,16 +118,19 @@ def _headline(comparison: Comparison, shown: Sequence[ExplainedAnswer]) -> Text:
 
 def _differences(comparison: Comparison, top: int, width: int) -> Table:
     rows = comparison.by_name[:top]
+    room = max(min(width - 60, 40), 15) if width >= NARROW else 0
     table = bare_table(
-        Column("part", no_wrap=True),
+        Column("part", no_wrap=room > 0),
         Column("n-gram", max_width=max(width // 4, 12), no_wrap=True, overflow="ellipsis"),
         *numbers(f"{comparison.rank}.", f"{comparison.other}.", "", no_wrap=True),
-        Column(no_wrap=True),
+        *([Column(no_wrap=True)] if room else []),
         header_style="dim",
+        gap=2 if room else 1,
     )
     largest = max((abs(row.difference) for row in rows), default=0.0)
     for row in rows:
-        table.add_row(*_difference(row, largest, max(min(width - 60, 40), 15)))
+        cells = _difference(row, largest, room)
+        table.add_row(*(cells if room else cells[:-1]))
     return table
 
 

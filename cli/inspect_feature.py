@@ -10,18 +10,20 @@ from sparc_search.inspection.summaries import snippet
 
 from .bars import bar, columns
 from .inspect_passage import COLOURS, readable
-from .terminal import bare_table, indented, numbers, stdout, styled
+from .terminal import NARROW, bare_table, counted, indented, numbers, stdout, styled
 
 
 def show_feature(view: FeatureView, field: str) -> None:
     """Print how often a feature stands and how its weights are spread, then the passages of one field."""
     console = stdout()
-    console.print(Text.assemble(styled(readable(view.name), "bold"), styled(f"  of {view.passages:,} passages", "dim")))
+    console.print(
+        Text.assemble(styled(readable(view.name), "bold"), styled(f"  of {counted(view.passages, 'passage')}", "dim"))
+    )
     console.print()
     if not view.known:
         console.print(styled("No passage of the index has it.", "yellow"))
     else:
-        console.print(_spread(view))
+        console.print(_spread(view, console.width))
         for shown in view.fields:
             if shown.field == field and shown.top:
                 console.print()
@@ -31,15 +33,19 @@ def show_feature(view: FeatureView, field: str) -> None:
         console.print(styled("see also: " + " · ".join(map(readable, view.related)), "dim"))
 
 
-def _spread(view: FeatureView) -> Table:
-    headings = numbers("passages", "share", "idf", "mean", "largest")
-    table = bare_table("field", *headings, Column("weights from 0 to the largest", no_wrap=True))
+def _spread(view: FeatureView, width: int) -> Table:
+    wide = width >= NARROW
+    headings = numbers("passages" if wide else "in", "share", "idf", "mean", "largest", no_wrap=True)
+    drawn = [Column("weights from 0 to the largest", no_wrap=True)] if wide else []
+    table = bare_table("field", *headings, *drawn, gap=2 if wide else 1)
     for field in view.fields:
-        counted, style = field.statistics, COLOURS[field.field]
-        if counted.passages:
-            weights = (f"{value:.2f}" for value in (field.idf, counted.mean, counted.largest))
-            shares = f"{counted.passages:,}", f"{field.share:.1%}"
-            table.add_row(styled(field.field, style), *shares, *weights, columns(counted.counts, style))
+        statistics, style = field.statistics, COLOURS[field.field]
+        if statistics.passages:
+            weights = (f"{value:.2f}" for value in (field.idf, statistics.mean, statistics.largest))
+            shares = f"{statistics.passages:,}", f"{field.share:.1%}"
+            table.add_row(
+                styled(field.field, style), *shares, *weights, *([columns(statistics.counts, style)] if wide else [])
+            )
     return table
 
 

@@ -13,7 +13,7 @@ from sparc_search.stored import FeatureCount
 
 from .bars import bar, columns
 from .inspect_passage import COLOURS, readable
-from .terminal import bare_table, numbers, stdout, styled
+from .terminal import NARROW, bare_table, counted, numbers, stdout, styled
 
 
 def show_index(view: IndexView) -> None:
@@ -21,12 +21,12 @@ def show_index(view: IndexView) -> None:
     console = stdout()
     console.print(_counts(view))
     console.print()
-    console.print(_histograms(view))
-    console.print(styled(f"of a sample of {view.sample.passages:,} passages", "dim"))
+    console.print(_histograms(view, drawn=console.width >= NARROW))
+    console.print(styled(f"of a sample of {counted(view.sample.passages, 'passage')}", "dim"))
     if any(view.frequent.values()):
         console.print()
-        grid = Table.grid(padding=(0, 3, 0, 0))
-        grid.add_row(*(_frequent(field, counts, wide=console.width >= 100) for field, counts in view.frequent.items()))
+        grid = Table.grid(padding=(0, 3 if console.width >= NARROW else 1, 0, 0))
+        grid.add_row(*(_frequent(field, counts, console.width) for field, counts in view.frequent.items()))
         console.print(grid)
     console.print()
     console.print(_model(view))
@@ -36,10 +36,10 @@ def show_index(view: IndexView) -> None:
 
 def _counts(view: IndexView) -> Text:
     size = "" if view.bytes is None else f" · {view.bytes / 1e6:,.1f} MB"
-    documents = "" if view.documents is None else f"{view.documents:,} documents · "
+    documents = "" if view.documents is None else f"{counted(view.documents, 'document')} · "
     kept = view.sample.kept
     return Text.assemble(
-        styled(f"{documents}{view.passages:,} passages{size}", "bold"),
+        styled(f"{documents}{counted(view.passages, 'passage')}{size}", "bold"),
         styled(f"  {view.engine}, state {view.snapshot}", "dim"),
         "\n",
         ("phrases start at ", "dim"),
@@ -49,9 +49,9 @@ def _counts(view: IndexView) -> Text:
     )
 
 
-def _histograms(view: IndexView) -> Table:
-    last = Column("from 0 to the largest", no_wrap=True)
-    table = bare_table("how many, how much", *numbers("median", "largest"), last)
+def _histograms(view: IndexView, *, drawn: bool) -> Table:
+    last = [Column("from 0 to the largest", no_wrap=True)] if drawn else []
+    table = bare_table("how many, how much", *numbers("median", "largest", no_wrap=True), *last)
     sample = view.sample
     _add_histogram(table, "tokens of a passage", sample.tokens, "green")
     for histograms, name, form in (
@@ -66,17 +66,20 @@ def _histograms(view: IndexView) -> Table:
 
 def _add_histogram(table: Table, name: str, histogram: Histogram, style: str, form: str = ",.0f") -> None:
     values = (format(value, form) for value in (histogram.median, histogram.largest))
-    table.add_row(styled(name, style), *values, columns(histogram.counts, style))
+    drawn = [columns(histogram.counts, style)] if len(table.columns) > 3 else []
+    table.add_row(styled(name, style), *values, *drawn)
 
 
-def _frequent(field: str, counts: Sequence[FeatureCount], *, wide: bool) -> Table:
+def _frequent(field: str, counts: Sequence[FeatureCount], width: int) -> Table:
+    wide, room = width >= 100, 12 if width >= 100 else 6 if width >= NARROW else 0
     name = Column(f"most in {field}" if wide else f"in {field}", max_width=16 if wide else 9, no_wrap=True)
     colour = COLOURS[field]
-    table = bare_table(name, *numbers(""), "", header_style=f"bold {colour}", gap=1)
+    drawn = [""] if room else []
+    table = bare_table(name, *numbers("", no_wrap=True), *drawn, header_style=f"bold {colour}", gap=1)
     top = counts[0].passages if counts else 1
     for feature in counts:
-        drawn = bar(feature.passages / top, 12 if wide else 6, colour)
-        table.add_row(styled(readable(feature.name)), f"{feature.passages:,}", drawn)
+        bars = [bar(feature.passages / top, room, colour)] if room else []
+        table.add_row(styled(readable(feature.name)), f"{feature.passages:,}", *bars)
     return table
 
 

@@ -9,7 +9,7 @@ from sparc_search.inspection import QuestionView
 
 from .bars import bar
 from .inspect_passage import COLOURS, ngram_table, readable
-from .terminal import bare_table, numbers, stdout, styled
+from .terminal import bare_table, counted, numbers, stdout, styled
 
 
 def show_question(view: QuestionView) -> None:
@@ -23,7 +23,9 @@ def show_question(view: QuestionView) -> None:
     console.print()
     console.print(_terms(view, min(console.width, 120)))
     console.print(
-        styled(f"idf over {view.passages:,} passages; the lexical part counts {view.lex_weight:g} times", "dim")
+        styled(
+            f"idf over {counted(view.passages, 'passage')}; the lexical part counts {view.lex_weight:g} times", "dim"
+        )
     )
 
 

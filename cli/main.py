@@ -31,8 +31,10 @@ class Entry(NamedTuple):
 COMMANDS: Final = {
     "ingest": Entry("sparc_search.cli.ingest:ingest", "Read files into an index."),
     "ask": Entry("sparc_search.cli.ask:ask", "Answer questions from an index."),
+    "search": Entry("sparc_search.cli.search:search", "Find the passages that fit some words."),
     "inspect": Entry("sparc_search.cli.inspect:inspect", "See the weights behind the answers."),
     "serve": Entry("sparc_search.cli.serve:serve", "Show the weights in a browser and answer over HTTP."),
+    "mcp": Entry("sparc_search.cli.mcp:mcp", "Answer assistants over the Model Context Protocol."),
     "index": Entry("sparc_search.cli.index:index", "Look after an index."),
     "dashboards": Entry("sparc_search.cli.dashboards:dashboards", "Views for OpenSearch Dashboards."),
     "train": Entry("sparc_search.cli.train:train", "Train a model."),

@@ -17,12 +17,13 @@ from .terminal import note
 @click.command()
 @settings_options(
     "index host port token_file connections request_seconds login_tries",
-    "engine encoder model strategy top_k lex_weight threads",
+    "engine encoder model strategy top_k lex_weight read read_with threads",
 )
 @click.option(
     "--allow-host", multiple=True, metavar="NAME", help="A further name the server answers to. May be repeated."
 )
 @click.option("--metrics", is_flag=True, help="Serve /metrics for Prometheus.")
+@click.option("--mcp", is_flag=True, help="Answer assistants at /mcp, over the Model Context Protocol.")
 @option("--workers", type=click.IntRange(1, 256), default=4, help="Requests answered at once.")
 @option(
     "--waiting",
@@ -35,6 +36,7 @@ def serve(
     settings: Settings,
     allow_host: tuple[str, ...],
     metrics: bool,
+    mcp: bool,
     workers: int,
     waiting: int,
     open_browser: bool,
@@ -61,7 +63,15 @@ def serve(
             login_tries=settings.login_tries,
         )
         limits = serving.fitted(limits)
-        app = create_app(index, limits=limits, token=token, host=host, allowed_hosts=allow_host, with_metrics=metrics)
+        app = create_app(
+            index,
+            limits=limits,
+            token=token,
+            host=host,
+            allowed_hosts=allow_host,
+            with_metrics=metrics,
+            with_mcp=mcp,
+        )
         with serving.bound(host, settings.port) as listening:
             address = serving.address_of(listening)
             note(f"Serving {settings.index} at {address} (Ctrl-C stops)")

@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:  # rich takes longer to import than `--help` may take
     from rich.console import Console, RenderableType
@@ -28,6 +28,7 @@ _UNSAFE = re.compile(
 )
 
 _PIPE_WIDTH = 10_000
+_LINE_FILL = re.compile(r" +(?=\n)")
 
 
 def sanitise(text: object, *, lines: bool = False) -> str:
@@ -37,6 +38,11 @@ def sanitise(text: object, *, lines: bool = False) -> str:
     """
     shown = str(text).replace("\r\n", "\n") if lines else str(text)
     return _UNSAFE.sub(lambda match: match[0] if lines and match[0] in "\n\t" else _picture(match[0]), shown)
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something: 1 passage, 1,357 passages."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _picture(character: str) -> str:
@@ -58,6 +64,10 @@ def indented(block: RenderableType, by: int = 4) -> RenderableType:
     from rich.padding import Padding
 
     return Padding(block, (0, 0, 0, by), expand=False)
+
+
+NARROW = 60
+"""Below so many columns numbers go before bars."""
 
 
 def bare_table(*columns: Column | str, header_style: str = "bold", gap: int = 2) -> Table:
@@ -90,7 +100,23 @@ def _console(*, stderr: bool) -> Console:
     terminal = _is_terminal(stderr=stderr)
     # In a pipe nothing is wrapped: a line that is cut at 80 columns is no use to `grep`.
     width = None if terminal else _PIPE_WIDTH
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=not terminal, width=width)
+    file = None if terminal else cast("IO[str]", _Trimmed(sys.stderr if stderr else sys.stdout))
+    return Console(
+        file=file, stderr=stderr, soft_wrap=not terminal, width=width, markup=False, highlight=False, emoji=False
+    )
+
+
+class _Trimmed:
+    """A pipe that gets no white space at the ends of lines: rich fills every cell up to its width."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(_LINE_FILL.sub("", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _is_terminal(*, stderr: bool) -> bool:

@@ -4,18 +4,42 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, get_args
 
 from sparc_search.errors import SparcSearchError
 from sparc_search.records import Passage
 
+from .decode import ENCODING
 from .encoding import CutJob
 from .outcomes import IngestProgress, Kind, Outcome, Stopped, Summary
 
 FIRST_PASSAGES = 5
 REASONS = 100
+FIRST_LEFT_OUT = 10
+
+
+class LeftOut:
+    """Furniture that was not indexed."""
+
+    def __init__(self) -> None:
+        self.count = self.words = 0
+        self._texts: Counter[str] = Counter()
+
+    def update(self, texts: Sequence[str]) -> None:
+        """Count some."""
+        self.count += len(texts)
+        for text in texts:
+            words = text.split()
+            self.words += len(words)
+            shown = " ".join(words)[:80]
+            if shown in self._texts or len(self._texts) < REASONS:
+                self._texts[shown] += 1
+
+    def commonest(self) -> tuple[str, ...]:
+        """The beginnings of what was left out most often."""
+        return tuple(text for text, _ in self._texts.most_common(FIRST_LEFT_OUT))
 
 
 class Accounts:
@@ -29,6 +53,8 @@ class Accounts:
         self.reasons: Counter[str] = Counter()
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.first_passages: list[Passage] = []
+        self.left_out = LeftOut()
+        self.encodings: Counter[str] = Counter()
 
     def ended(self, outcome: Outcome) -> Outcome:
         """Count an outcome, and hand it on."""
@@ -44,6 +70,9 @@ class Accounts:
         self.words += len(cut.job.document.text.split())
         room = FIRST_PASSAGES - len(self.first_passages)
         self.first_passages += cut.passages[:room]
+        self.left_out.update(cut.job.left_out)
+        if encoding := cut.job.document.metadata.get(ENCODING):
+            self.encodings[encoding] += 1
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
@@ -54,10 +83,11 @@ class Accounts:
         finally:
             self.seconds[stage] += time.perf_counter() - started
 
-    def progress(self, bytes_read: int) -> IngestProgress:
-        """How far it is."""
+    def progress(self, **more: Any) -> IngestProgress:
+        """How far it is; `more` is what others know."""
         seconds = time.perf_counter() - self._started
-        return IngestProgress(self.read, self.kinds["rejected"], self.passages, self.tokens, bytes_read, seconds)
+        counts = (self.read, self.kinds["rejected"], self.passages, self.tokens)
+        return IngestProgress(*counts, seconds=seconds, **more)
 
     def summary(self, stages: Mapping[str, float], growth: int | None, dry_run: bool, stopped: Stopped) -> Summary:
         """The account. One that does not add up is an error, not a footnote."""
@@ -82,5 +112,9 @@ class Accounts:
             reasons=dict(self.reasons),
             first_passages=tuple(self.first_passages) if dry_run else (),
             dry_run=dry_run,
+            encodings=dict(self.encodings.most_common(REASONS)),
+            left_out=self.left_out.count,
+            left_out_words=self.left_out.words,
+            first_left_out=self.left_out.commonest() if dry_run else (),
             stopped=stopped,
         )

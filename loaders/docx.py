@@ -1,34 +1,31 @@
-"""Word documents: headings become sections; paragraphs and tables become text."""
+"""Word documents: headings become sections; paragraphs, items and tables become blocks of text."""
 
 from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping
-from typing import IO, TYPE_CHECKING, BinaryIO, Final
-from xml.parsers import expat
+from typing import TYPE_CHECKING, BinaryIO
 
 from sparc_search.errors import RejectedDocument
 from sparc_search.reader import Reader
 from sparc_search.records import Document
 
+from .archives import refuse_bombs, refuse_doctypes
 from .builder import TextBuilder
 from .decode import seekable
-from .limits import EXPANSION, MEBIBYTE
+from .tables import COLUMNS, Cell, head_and_rows
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
     from docx.table import Table
     from docx.text.paragraph import Paragraph
 
-_UNPACKED_BYTES: Final = 512 * MEBIBYTE
-_MEMBERS: Final = 10_000
-_PIECE: Final = 64 * 1024
-
 
 class DocxReader(Reader):
     """Word documents (.docx): one document; headings become the title path."""
 
     suffixes = (".docx",)
+    furnished = True
     sandboxed = True
 
     def read(self, stream: BinaryIO, source: str, options: Mapping[str, str]) -> Iterator[Document]:
@@ -39,8 +36,8 @@ class DocxReader(Reader):
         file = seekable(stream)
         try:
             with zipfile.ZipFile(file) as archive:
-                _refuse_bombs(archive)
-                _refuse_doctypes(archive)
+                refuse_bombs(archive)
+                refuse_doctypes(archive)
             file.seek(0)
             word = docx.Document(file)
         except (zipfile.BadZipFile, OpcError, KeyError, ValueError) as error:
@@ -51,40 +48,6 @@ class DocxReader(Reader):
 reader = DocxReader()
 
 
-def _refuse_bombs(archive: zipfile.ZipFile) -> None:
-    members = archive.infolist()
-    unpacked, packed = sum(member.file_size for member in members), sum(member.compress_size for member in members)
-    bomb = unpacked > MEBIBYTE and unpacked > EXPANSION * packed
-    if bomb or unpacked > _UNPACKED_BYTES or len(members) > _MEMBERS:
-        raise RejectedDocument(
-            f"suspicious archive: {len(members):,} members, {packed:,} bytes become {unpacked:,}",
-            "open and save it again with Word if you trust it",
-        )
-
-
-def _refuse_doctypes(archive: zipfile.ZipFile) -> None:
-    """Word never writes one. Entities that it declares are not resolved, so text would be missing without a word."""
-    for name in archive.namelist():
-        if name.endswith((".xml", ".rels")):
-            with archive.open(name) as member:
-                _refuse_doctype(member, name)
-
-
-def _refuse_doctype(member: IO[bytes], name: str) -> None:
-    """Look at what stands before the first element, where a document type has its only place."""
-    seen: list[str] = []
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = lambda *_: seen.append("type")
-    parser.StartElementHandler = lambda *_: seen.append("element")
-    try:
-        while not seen and (piece := member.read(_PIECE)):
-            parser.Parse(piece)
-    except expat.ExpatError:
-        pass  # damaged, which is found out later, or cut off within the type
-    if seen and seen[0] == "type":
-        raise RejectedDocument(f"{name} in it declares a document type", "open and save it again with Word")
-
-
 def _document(word: WordDocument, source: str) -> Document:
     from docx.text.paragraph import Paragraph
 
@@ -93,7 +56,7 @@ def _document(word: WordDocument, source: str) -> Document:
         if isinstance(block, Paragraph):
             _paragraph(builder, block)
         else:
-            builder.block("\n".join(_rows(block)))
+            builder.table(*head_and_rows(_rows(block)))
     properties = word.core_properties
     metadata = {"author": properties.author} if properties.author else {}
     return builder.build(source, source, properties.title or "", metadata)
@@ -106,16 +69,27 @@ def _paragraph(builder: TextBuilder, paragraph: Paragraph) -> None:
         builder.heading(1, paragraph.text)
     elif kind == "Heading" and level.isdecimal():
         builder.heading(int(level) + 1, paragraph.text)  # below the title
+    elif style.startswith("List") or _is_numbered(paragraph):
+        builder.block(paragraph.text, "item")
     else:
-        builder.block(paragraph.text)
+        builder.block(paragraph.text, "code" if "Code" in style or style == "HTML Preformatted" else "paragraph")
 
 
-def _rows(table: Table) -> Iterator[str]:
+def _is_numbered(paragraph: Paragraph) -> bool:
+    """Whether it has a number or a bullet of its own."""
+    properties = paragraph._p.pPr
+    return properties is not None and properties.numPr is not None
+
+
+def _rows(table: Table) -> list[list[Cell]]:
+    rows = []
     for row in table.rows:
-        cells: list[str] = []
+        marked = row._tr.trPr is not None and bool(row._tr.trPr.xpath("w:tblHeader"))
+        cells: list[Cell] = []
+        before: object = None
         for cell in row.cells:  # a merged cell comes once for each place it covers
-            text = " ".join(cell.text.split())
-            if text and (not cells or cells[-1] != text):
-                cells.append(text)
-        if cells:
-            yield " | ".join(cells)
+            merged = cell._tc is before
+            cells.append(Cell("" if merged and not marked else " ".join(cell.text.split()), head=marked))
+            before = cell._tc
+        rows.append(cells[:COLUMNS])
+    return rows

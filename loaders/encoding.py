@@ -34,6 +34,8 @@ class Job:
     root: Root
     encoded: EncodedDocument | None = None
     """The result, if there is one already."""
+    left_out: tuple[str, ...] = ()
+    """Furniture in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Encoding:
         self._batch_tokens, self._stopping, self._dry_run = batch_tokens, stopping, dry_run
         self._succeeded, self._failures = False, 0
         self.seconds = {"cut": 0.0, "encode": 0.0}
+        self._cut_characters = self._cut_tokens = 0
 
     @property
     def _encoder(self) -> Encoder:
@@ -88,7 +91,15 @@ class Encoding:
             started = time.perf_counter()
             counted = [(passage, length) for passage, length in cut_and_count(job.document, self._encoder) if length]
             self.seconds["cut"] += time.perf_counter() - started
-        return CutJob(job, tuple(passage for passage, _ in counted), tuple(length for _, length in counted))
+        lengths = tuple(length for _, length in counted)
+        self._cut_characters += len(job.document.text)
+        self._cut_tokens += sum(lengths)
+        return CutJob(job, tuple(passage for passage, _ in counted), lengths)
+
+    def work(self, characters: int) -> int:
+        """Word pieces of so many characters, of which some are cut: counted for those, estimated for the others."""
+        uncut = max(characters - self._cut_characters, 0)
+        return self._cut_tokens + round(uncut * self._cut_tokens / max(self._cut_characters, 1))
 
     def encode(self, pool: Sequence[CutJob]) -> list[Done]:
         """All documents of a pool, each encoded or with its problem."""
@@ -120,12 +131,10 @@ class Encoding:
             left -= sum(lengths[start:end])
         self._succeeded = True
         in_order = iter(encoded)
-        return [
-            Done(
-                cut, EncodedDocument(cut.job.document, cut.job.content_hash, tuple(islice(in_order, len(cut.passages))))
-            )
-            for cut in pool
-        ]
+        return [Done(cut, self._document(cut, tuple(islice(in_order, len(cut.passages))))) for cut in pool]
+
+    def _document(self, cut: CutJob, passages: tuple[EncodedPassage, ...]) -> EncodedDocument:
+        return EncodedDocument(cut.job.document, cut.job.content_hash, passages, self._encoder.arithmetic)
 
     def _alone(self, cut: CutJob) -> Done:
         try:

@@ -13,6 +13,7 @@ from typing import Final
 from sparc_search.errors import RejectedDocument
 from sparc_search.records import Document
 
+from .builder import TextBuilder, title_from_name
 from .limits import METADATA_CHARACTERS
 
 ID: Final = ("id", "_id", "docid", "doc_id")
@@ -35,6 +36,19 @@ def document(record: Mapping[str, object], source: str, number: int, options: Ma
         source=source,
         metadata=metadata({key: value for key, value in record.items() if key not in used}),
     )
+
+
+def listed(record: Mapping[str, object], source: str, number: int, options: Mapping[str, str]) -> Document:
+    """The document of a record without a text: a line "column: value" for each column, and all of them as metadata."""
+    id_field = _field(record, options, "id-field", ID)
+    title_field = _field(record, options, "title-field", TITLE)
+    builder = TextBuilder()
+    values = {key: value for key, value in record.items() if value not in (None, "") and key != title_field}
+    for key, value in values.items():
+        builder.block(f"{key}: {_plain(value)}", "item")
+    title = (_text(record, title_field).strip() if title_field else "") or title_from_name(source)
+    id = _id(record.get(id_field)) or f"{source}#{number}"
+    return builder.build(id, source, title, metadata({key: value for key, value in values.items() if key != id_field}))
 
 
 def _field(record: Mapping[str, object], options: Mapping[str, str], option: str, known: tuple[str, ...]) -> str:

@@ -39,6 +39,11 @@ class Formats:
         chosen = self._by_ending(name)
         return _json_kind(head()) if chosen == "squad" else chosen
 
+    def is_page(self, name: str) -> bool:
+        """Whether a file of this name is a page that may share its furniture with others."""
+        chosen = self.only or self._by_ending(name)
+        return bool(chosen) and self._readers[chosen].furnished
+
     def reader(self, name: str) -> Reader:
         """The reader of this name."""
         return self._readers[name]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import socket
 import time
+from dataclasses import astuple
 from typing import Any, Final, TypeVar
 
 from sparc_search.errors import RejectedDocument
-from sparc_search.records import Document, Section
+from sparc_search.records import BLOCK_KINDS, BlockKind, Document, Section
 
 from .resuming import Item
 
@@ -58,7 +59,7 @@ def item_to_json(item: Item) -> dict[str, Any]:
     """A document or a reject as JSON can hold it."""
     if isinstance(item, RejectedDocument):
         return {"reject": [item.message, item.remedy]}
-    sections = [[section.start, section.heading, section.page, section.skip] for section in item.sections]
+    sections = [astuple(section) for section in item.sections]
     texts = {"id": item.id, "text": item.text, "title": item.title, "source": item.source}
     return {"document": {**texts, "metadata": dict(item.metadata), "sections": sections}}
 
@@ -77,8 +78,16 @@ def item_from_json(message: dict[str, Any]) -> Item:
 
 
 def _section(fields: list[Any]) -> Section:
-    start, heading, page, skip = fields
-    return Section(_natural(start), _typed(str, heading), None if page is None else _natural(page), _natural(skip))
+    start, heading, page, skip, kind = fields
+    number = None if page is None else _natural(page)
+    return Section(_natural(start), _typed(str, heading), number, _natural(skip), _kind(kind))
+
+
+def _kind(value: object) -> BlockKind:
+    for kind in BLOCK_KINDS:
+        if value == kind:
+            return kind
+    raise TypeError(f"{value!r:.40} is no kind of block")
 
 
 def _natural(value: object) -> int:

@@ -1,4 +1,7 @@
-"""How an index came to be: one JSON line for each ingest in a file beside it, and the documents that were rejected."""
+"""How an index came to be: one JSON line for each ingest in a file beside it, and the documents that were rejected.
+
+Another file tells where the models are that it was encoded with anew, so that whoever reads it can follow.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,28 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from sparc_search.settings import Settings
+
 from .outcomes import Summary
 
 MOST = 50
 """Ingests and rejects that are shown."""
 
+DEFAULT_MODEL = Settings().model
 
-_COUNTS = ("read", "indexed", "unchanged", "rejected", "skipped", "deleted", "passages", "stopped")
+
+_COUNTS = (
+    "read",
+    "indexed",
+    "unchanged",
+    "rejected",
+    "skipped",
+    "deleted",
+    "passages",
+    "left_out",
+    "left_out_words",
+    "stopped",
+)
 
 
 def note_ingest(location: Path, summary: Summary, paths: Sequence[str], when: datetime | None = None) -> None:
@@ -31,6 +49,30 @@ def note_ingest(location: Path, summary: Summary, paths: Sequence[str], when: da
 def ingests(location: Path, most: int = MOST) -> list[dict[str, Any]]:
     """The newest runs first."""
     return [*deque(_lines(_beside(location, "ingests")), maxlen=most)][::-1]
+
+
+def note_model(location: Path, fingerprint: str, model: str) -> None:
+    """Write down where a model is that an index is about to be of."""
+    place = model if model == DEFAULT_MODEL else str(Path(model).expanduser().absolute())
+    line = {"fingerprint": fingerprint, "model": place}
+    with suppress(OSError), _beside(location, "models").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def models(location: Path, fingerprint: str) -> list[str]:
+    """Where a model was, the last place first. What is there now may be another."""
+    lines = [line for line in _lines(_beside(location, "models")) if line.get("fingerprint") == fingerprint]
+    return list(dict.fromkeys(str(line.get("model", "")) for line in reversed(lines)))
+
+
+def left_out(location: Path) -> dict[str, int]:
+    """How many menus, footers and the like the ingests of this index met and did not index, and how many words."""
+    sums = {"blocks": 0, "words": 0}
+    for line in _lines(_beside(location, "ingests")):
+        for name, key in (("blocks", "left_out"), ("words", "left_out_words")):
+            value = line.get(key, 0)
+            sums[name] += value if isinstance(value, int) else 0
+    return sums
 
 
 def rejects(location: Path, most: int = MOST) -> list[dict[str, Any]]:

@@ -39,6 +39,12 @@ class IngestProgress:
     tokens: int
     bytes_read: int
     seconds: float
+    work: int = 0
+    """Word pieces of all that was read and is new: counted where it is cut, estimated where it is not yet."""
+    reading: bool = True
+    """Whether there is more to read."""
+    stage: str = "reading"
+    """What is being done, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,13 @@ class Summary:
     """Why documents were rejected or skipped, and how many for each reason (the first hundred reasons)."""
     first_passages: tuple[Passage, ...] = ()
     """Of a dry run: how the first documents would be cut."""
+    encodings: Mapping[str, int] = field(default_factory=dict)
+    """Indexed documents that are not UTF-8, by the encoding they were read as."""
+    left_out: int = 0
+    """Menus, footers and other blocks of the indexed documents that are not indexed."""
+    left_out_words: int = 0
+    first_left_out: tuple[str, ...] = ()
+    """Of a dry run: the commonest of them."""
     dry_run: bool = False
     stopped: Stopped = ""
     rejects_file: Path | None = None

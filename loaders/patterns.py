@@ -17,6 +17,8 @@ class Filters:
 
     include: Sequence[str] = field(default=())
     exclude: Sequence[str] = field(default=())
+    ignore: bool = True
+    """Leave out what .gitignore names, packages, virtual environments and build results."""
 
     def why_not(self, path: str, *, folder: bool = False) -> str:
         """Why the file (or a whole folder) at this path below the root is left out; nothing if it is wanted."""

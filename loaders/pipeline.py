@@ -32,6 +32,7 @@ from .budget import Budget
 from .checks import complaint
 from .encoding import Done, Encoding, Job
 from .formats import Formats
+from .learning import learned_furniture
 from .outcomes import Event, Kind, Outcome, Stopped
 from .passages import content_hash
 from .plan import Plan
@@ -111,6 +112,7 @@ class _Run:
         self._threads = (*self._readers, self._cutter, self._encoder)
         self._seen = Seen()
         self._accounts = Accounts()
+        self._new_characters = 0  # of all documents that must be encoded
         self._unwritten: list[Done] = []
         self._last_commit = time.monotonic()
         self._size_before = target.size()
@@ -118,9 +120,10 @@ class _Run:
     def _make_readers(self) -> Iterator[ReaderThread]:
         plan = self._plan
         formats = Formats(plan.format)
+        furniture = learned_furniture(plan, formats)
         found = Shared(iter(plan.only) if plan.only is not None else walk(plan.roots, plan.filters))
         for _ in range(max(1, plan.readers)):
-            reading = Reading(formats, plan.options, plan.corpus, plan.limits)
+            reading = Reading(formats, plan.options, plan.corpus, plan.limits, furniture)
             yield ReaderThread(reading, found, self._arrivals, self._inbox, self._budget, self._ending)
 
     def events(self) -> Iterator[Event]:
@@ -146,14 +149,27 @@ class _Run:
                 case _:
                     pass
             if self._is_commit_due():
+                yield self._progress("writing")
                 yield from self._commit()
-            yield self._accounts.progress(sum(reader.reading.bytes_read for reader in self._readers))
+            yield self._progress()
             if self._stopped():
                 self._end()
+        yield self._progress("writing")
         yield from self._commit()
         if self._plan.sync and not self._stopped():
+            yield self._progress("deleting")
             yield from self._delete_vanished()
         yield self._summary()
+
+    def _progress(self, stage: str = "") -> Event:
+        work = self._encoding.work(self._new_characters)
+        doing = "stopping" if self._stop.is_set() else "encoding" if work else "reading"
+        return self._accounts.progress(
+            bytes_read=sum(reader.reading.bytes_read for reader in self._readers),
+            work=work,
+            reading=self._still_reading > 0,
+            stage=stage or doing,
+        )
 
     def close(self) -> None:
         """Stop the threads and let go of everything; a reader may hang in standard input, so nobody waits for long."""
@@ -214,6 +230,7 @@ class _Run:
                 self._budget.give_back(cost(job))
                 yield self._ended("unchanged", job.document, job.root)
             else:
+                self._new_characters += len(job.document.text)
                 self._jobs.put(job)
 
     def _passed(self, item: Passed) -> Outcome:
@@ -233,7 +250,7 @@ class _Run:
             hashed = item.encoded.content_hash if item.encoded else content_hash(document, self._window)
             earlier = self._seen.meet(document.id, hashed)
         if earlier is None:
-            candidates.append(Job(document, hashed, root, item.encoded))
+            candidates.append(Job(document, hashed, root, item.encoded, item.left_out))
             return None
         if earlier == hashed:
             return _outcome("skipped", document, root, "the same document a second time")

@@ -24,6 +24,8 @@ class FileOptions(TypedDict, total=False):
     """Read only files like these globs."""
     exclude: Sequence[str]
     """Leave out files or folders like these globs."""
+    no_ignore: bool
+    """Read what .gitignore names, too, and packages, virtual environments and build results."""
     corpus: str
     """Put this and a slash before every id, and it in the metadata."""
     id_field: str
@@ -63,7 +65,9 @@ def plan_files(
     fields["title-field"] = options.get("title_field")
     return Plan(
         roots=[] if retry else roots([str(path) for path in paths]),
-        filters=Filters(tuple(options.get("include", ())), tuple(options.get("exclude", ()))),
+        filters=Filters(
+            tuple(options.get("include", ())), tuple(options.get("exclude", ())), not options.get("no_ignore", False)
+        ),
         format=format,
         options={name: value for name, value in fields.items() if value},
         corpus=options.get("corpus", ""),

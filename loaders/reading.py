@@ -12,11 +12,13 @@ from io import BufferedReader, FileIO
 from typing import IO, BinaryIO, Final
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.reader import Reader
 from sparc_search.records import Document
 from sparc_search.stored import EncodedDocument
 
 from .compressed import decompressed
 from .formats import HEAD_BYTES, Formats, by_content
+from .furniture import Furniture
 from .limits import JSON_BYTES, ChildLimits
 from .resuming import Item, items_of
 from .sandbox import Sandbox
@@ -33,15 +35,23 @@ class Read:
     root: Root
     encoded: EncodedDocument | None = None
     """The same with its passages, if it comes from an index and need not be encoded."""
+    left_out: tuple[str, ...] = ()
+    """Furniture in it, which is not indexed."""
 
 
 class Reading:
     """Reads files one after another; keeps count of the bytes for the progress bar."""
 
     def __init__(
-        self, formats: Formats, options: Mapping[str, str], corpus: str = "", limits: ChildLimits | None = None
+        self,
+        formats: Formats,
+        options: Mapping[str, str],
+        corpus: str = "",
+        limits: ChildLimits | None = None,
+        furniture: Furniture | None = None,
     ) -> None:
         self._formats, self._options, self._corpus = formats, options, corpus
+        self._furniture = furniture or Furniture()
         self._sandbox = Sandbox(limits)
         self.bytes_read = 0
         """Bytes of the files read so far; may be looked at from another thread."""
@@ -69,8 +79,8 @@ class Reading:
         before = self.bytes_read
         try:
             with _opened(entry) as file:
-                for item in self._items(entry, file):
-                    yield self._named(item, entry)
+                for item, furnished in self._items(entry, file):
+                    yield self._named(item, entry, furnished)
                     self.bytes_read = before + _position(file)
         except OSError as error:
             yield _rejected(
@@ -80,10 +90,17 @@ class Reading:
             yield _rejected(entry, reject.message, reject.remedy)
         self.bytes_read = before + entry.size
 
-    def _items(self, entry: Found, file: BufferedReader) -> Iterator[Item]:
+    def _items(self, entry: Found, file: BufferedReader) -> Iterator[tuple[Item, bool]]:
+        """Each document or reject, and whether it may hold furniture."""
         stream = decompressed(file, entry.name)
         name = self._format(entry, stream)
         reader = self._formats.reader(name)
+        for item in self._read(name, reader, entry, file, stream):
+            yield item, reader.furnished
+
+    def _read(
+        self, name: str, reader: Reader, entry: Found, file: BufferedReader, stream: BufferedReader
+    ) -> Iterator[Item]:
         if not reader.sandboxed:
             yield from items_of(lambda: reader.read(stream, entry.name, self._options))
         elif entry.root.kind == "stdin" and not self._formats.only:
@@ -98,13 +115,15 @@ class Reading:
             return by_content(stream.peek(HEAD_BYTES))
         return self._formats.choose(entry.name, lambda: stream.peek(HEAD_BYTES))
 
-    def _named(self, item: Item, entry: Found) -> Read | Passed:
+    def _named(self, item: Item, entry: Found, furnished: bool) -> Read | Passed:
         if isinstance(item, RejectedDocument):
             return _rejected(entry, item.message, item.remedy)
-        if not self._corpus:
-            return Read(replace(item, source=entry.source), entry.root)
-        metadata = {**item.metadata, "corpus": self._corpus}
-        return Read(replace(item, id=f"{self._corpus}/{item.id}", source=entry.source, metadata=metadata), entry.root)
+        document, left_out = self._furniture.marked(item) if furnished else (item, [])
+        document = replace(document, source=entry.source)
+        if self._corpus:
+            metadata = {**document.metadata, "corpus": self._corpus}
+            document = replace(document, id=f"{self._corpus}/{document.id}", metadata=metadata)
+        return Read(document, entry.root, left_out=tuple(left_out))
 
 
 def _opened(entry: Found) -> BufferedReader:

@@ -9,7 +9,7 @@ from sparc_search.reader import Reader
 from sparc_search.records import Document
 
 from .builder import title_from_name
-from .decode import decoded, whole
+from .decode import guessed, whole
 from .limits import TEXT_BYTES
 
 
@@ -17,10 +17,12 @@ class TextReader(Reader):
     """Plain text: one document, paragraphs between blank lines."""
 
     suffixes = (".txt", ".text")
+    furnished = True
 
     def read(self, stream: BinaryIO, source: str, options: Mapping[str, str]) -> Iterator[Document]:
         """The one document of the file."""
-        yield Document(source, decoded(whole(stream, TEXT_BYTES)), title_from_name(source), source)
+        found = guessed(whole(stream, TEXT_BYTES))
+        yield Document(source, found.text, title_from_name(source), source, found.metadata)
 
 
 reader = TextReader()

@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from sparc_search.errors import ReaderError
 
+from .ignored import Ignored
 from .patterns import Filters, compiled
 
 STDIN: Final = "-"
@@ -146,9 +147,9 @@ def _has_files(folder: str) -> bool:
 
 
 def _folder(folder: str, name: str, root: Root, filters: Filters, below: str = "") -> Iterator[Found | Passed]:
-    pending = [(folder, name, below)]  # folders still to open: path, name for ids, path below the root
+    pending = [(folder, name, below, Ignored())]  # folders still to open: path, name for ids, path below the root
     while pending:
-        here, here_name, below = pending.pop()
+        here, here_name, below, ignored = pending.pop()
         try:
             with os.scandir(here) as scan:
                 entries = sorted(scan, key=lambda entry: os.fsencode(entry.name))
@@ -156,14 +157,19 @@ def _folder(folder: str, name: str, root: Root, filters: Filters, below: str = "
             yield _rejected(here, f"cannot look into the folder: {error.strerror}", "give yourself the rights", root)
             continue
         deeper = []
+        names = frozenset(entry.name for entry in entries)
+        ignored = ignored.below(here, below, names) if filters.ignore else ignored
         for entry in entries:
             relative = f"{below}{printable(entry.name)}"
             entry_name = f"{here_name}/{printable(entry.name)}" if here_name else printable(entry.name)
             is_folder = entry.is_dir(follow_symlinks=False)
-            if reason := _why_skipped(entry.name, relative, is_folder, filters):
+            reason = _why_skipped(entry.name, relative, is_folder, filters)
+            if not reason and filters.ignore:
+                reason = ignored.why_not(relative, entry.name, here, names, is_folder)
+            if reason:
                 yield Passed("skipped", printable(entry.path), reason, root=root)
             elif is_folder:
-                deeper.append((entry.path, entry_name, f"{relative}/"))
+                deeper.append((entry.path, entry_name, f"{relative}/", ignored))
             elif entry.is_symlink():
                 yield _link(entry.path, root)
             else:

@@ -30,6 +30,9 @@ class Encoder(ABC):
     ngrams: tuple[int, ...] = ()
     """The sizes of the n-grams it weighs; none if it cannot be looked into."""
 
+    arithmetic: str = ""
+    """By which arithmetic it encodes passages, such as `onnx fp32`: the same weights give other numbers by another."""
+
     # --- what must be there ----------------------------------------------------------------------------------------
 
     @abstractmethod

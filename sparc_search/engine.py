@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .block_batch import batch_of
-from .errors import Unsupported
+from .errors import IndexMismatch, Unsupported
 from .records import Document, Features
 from .setting import Setting
 from .stored import (
@@ -59,6 +59,9 @@ class Place:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
+_SNAPSHOTS = "a server has snapshots of its own: docs/opensearch.md#snapshots"
+
+
 class Engine(ABC):
     """One index, opened. Safe to use from several threads; use it as a context, or close it."""
 
@@ -70,6 +73,9 @@ class Engine(ABC):
 
     name: str = ""
     """Tells apart indexes that share a location, such as several on one server."""
+
+    behind: IndexMismatch | None = None
+    """Why views are of the version before the one that counts now: that is of another encoder, or another format."""
 
     # --- what must be there ----------------------------------------------------------------------------------------
 
@@ -84,7 +90,11 @@ class Engine(ABC):
 
     @abstractmethod
     def view(self) -> AbstractContextManager[View]:
-        """What is committed now, for as long as the context lasts."""
+        """What is committed now, for as long as the context lasts.
+
+        When the index is made anew, the next view is of the new version. If that is of another encoder than the engine
+        was opened for, views stay with the version before for as long as it is there, and `behind` says so.
+        """
 
     @abstractmethod
     def writer(self) -> Writer:
@@ -100,6 +110,22 @@ class Engine(ABC):
         encoder left unfinished is continued.
         """
         raise _cannot("be made anew")
+
+    @classmethod
+    def upgrade(cls, place: Place) -> bool:
+        """Bring an index of an older format up to this one, as far as that needs no model; whether it did.
+
+        It is made beside the old one, which serves until then, and takes its place in one step.
+        """
+        return False
+
+    @classmethod
+    def restore(cls, place: Place, source: Path, *, replace: bool) -> Mapping[str, object]:
+        """Make a backup the index at a place, in one step; what it holds. It is checked before, or `IndexDamaged`.
+
+        If there is an index already, it serves until then; without `replace` it stays (`UsageError`).
+        """
+        raise _cannot("be restored", _SNAPSHOTS)
 
     def admin(self) -> Admin:
         """Whoever looks after the index."""
@@ -262,6 +288,10 @@ class Admin:
     def verify(self) -> CheckReport:
         """Look at everything."""
         raise _cannot("check itself")
+
+    def backup(self, target: Path) -> Mapping[str, object]:
+        """Copy what is committed now to a new folder or file, also while someone writes, and verify the copy."""
+        raise _cannot("be backed up", _SNAPSHOTS)
 
     def repair(self, report: CheckReport) -> list[str]:
         """Make the derived parts that a report names again; their names."""

@@ -19,22 +19,23 @@ In the examples of the methods `index` is an index of two notes, as this makes i
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO, Unpack
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO, TypeVar, Unpack
 
 from .encoder import Encoder
 from .engine import Admin, Engine, supports
-from .errors import IndexFailure, IndexMismatch, IndexNotFound, NotThere, UsageError
-from .opening import derived_vectors, open_encoder, open_engine, rebuild_engine
-from .records import STRATEGIES, Document, Passage, Reply, Strategy
+from .errors import IndexFailure, IndexMismatch, IndexNotFound, ModelError, NotThere, SparcSearchError, UsageError
+from .opening import derived_vectors, open_encoder, open_engine, rebuild_engine, restore_engine, upgrade_engine
+from .records import STRATEGIES, UNITS, Document, Passage, Reply, Strategy, Unit
 from .search import confidence
 from .search.coordinator import Coordinator, SearchOptions
 from .settings import Settings, load
@@ -45,7 +46,13 @@ if TYPE_CHECKING:  # to ask a question none of this is needed
     from .loaders.outcomes import Report, Summary
     from .loaders.planning import FileOptions
     from .loaders.running import Listener
+    from .search.rereading import Rereader
     from .stores.verification import Verification
+
+MOST_READ: Final = 200
+"""Passages that can be read again for one question."""
+_Choice = TypeVar("_Choice", bound=str)
+Result = TypeVar("Result")
 
 BATCH: Final = 16
 """Questions that are encoded and searched together."""
@@ -77,6 +84,7 @@ class Index:
     def __init__(self, settings: Settings, encoder: Encoder | None = None) -> None:
         """An index that may not be there yet; `open` and `create` are the usual ways in."""
         self.settings = settings
+        self._given = encoder is not None
         if encoder is not None:
             self.encoder = encoder  # in place of the property
         self._opened = ExitStack()
@@ -84,6 +92,8 @@ class Index:
         """Fingerprint of the model that `engine` must be of; empty if any will do."""
         self._writer: Engine | None = None
         self._writing_lock = threading.RLock()
+        self._following_lock = threading.Lock()
+        self._cannot_follow: IndexMismatch | None = None
 
     @classmethod
     def open(
@@ -140,6 +150,30 @@ class Index:
             index.close()
             raise
 
+    @classmethod
+    def restore(
+        cls,
+        source: str | Path,
+        path: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        encoder: Encoder | str | None = None,
+        replace: bool = False,
+        **overrides: Any,
+    ) -> Index:
+        """Make a backup the index at a place, and open it. Its sums are checked before anything is changed.
+
+        If there is an index already, it must be said that it is to be replaced; it serves until then.
+
+        >>> _ = index.backup("notes.tar.gz")
+        >>> with Index.restore("notes.tar.gz", "notes again") as copy:
+        ...     copy.stats()["documents"]
+        2
+        """
+        index = cls(*_chosen(path, settings, encoder, overrides))
+        restore_engine(index.settings, Path(source).expanduser(), replace=replace)
+        return index
+
     # --- asking ------------------------------------------------------------------------------------------------------
 
     def ask(
@@ -147,28 +181,42 @@ class Index:
         question: str,
         *,
         k: int | None = None,
+        unit: Unit | None = None,
         strategy: Strategy | None = None,
         where: Mapping[str, str] | None = None,
         explain: bool = False,
+        all: bool = False,
+        read: int | str | None = None,
     ) -> Reply:
         """Answer one question; `where` lets only passages with these metadata through.
+
+        An answer is a phrase, or with `unit` the sentence, passage or document that holds it, each once. Answers that
+        say the same are one, which names its other places; with `all` they stand one by one.
+
+        With `read`, a reader reads so many of the best passages again together with the question, or, with "auto",
+        only if the fast answer is doubtful: it takes longer and is right more often (`reply.read`).
 
         >>> reply = index.ask("When was the Eiger climbed?", k=3)
         >>> reply.best.text, reply.best.passage.title
         ('1858', 'Eiger')
         >>> index.ask("When was the Eiger climbed?", where={"height": "4478"}).answers
         ()
+        >>> index.ask("When was the Eiger climbed?", unit="sentence").best.text
+        'The Eiger was first climbed in 1858.'
         """
-        return self._answer([question], self._options(k, strategy, where, explain))[0]
+        return self._answer([question], self._options(k, unit, strategy, where, explain, all, read))[0]
 
     def ask_many(
         self,
         questions: Iterable[str],
         *,
         k: int | None = None,
+        unit: Unit | None = None,
         strategy: Strategy | None = None,
         where: Mapping[str, str] | None = None,
         explain: bool = False,
+        all: bool = False,
+        read: int | str | None = None,
     ) -> Iterator[Reply]:
         """Answer many questions, in their order; they are encoded and searched in batches.
 
@@ -176,10 +224,26 @@ class Index:
         >>> [reply.best.passage.document_id for reply in index.ask_many(questions)]
         ['eiger', 'baltic']
         """
-        options = self._options(k, strategy, where, explain)
+        options = self._options(k, unit, strategy, where, explain, all, read)
         stream = iter(questions)
         while batch := list(islice(stream, BATCH)):
             yield from self._answer(batch, options)
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        unit: Unit = "passage",
+        strategy: Strategy | None = None,
+        where: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """The passages (or sentences, or documents) that fit some words best: `ask` in a larger unit.
+
+        >>> [hit.passage.title for hit in index.search("mountain first ascent", k=1).answers]
+        ['Eiger']
+        """
+        return self.ask(query, k=k, unit=unit, strategy=strategy, where=where)
 
     def prepare(self) -> None:
         """Load the model now, and see whether the index is of it, rather than with the first question.
@@ -189,34 +253,67 @@ class Index:
         _ = self._asking
 
     def _answer(self, questions: list[str], options: SearchOptions) -> list[Reply]:
+        return self.following(lambda: self._answer_now(questions, options))
+
+    def _answer_now(self, questions: list[str], options: SearchOptions) -> list[Reply]:
         encoder, coordinator = self._asking
         began = time.perf_counter()
         encoded = encoder.encode_questions([cleaned(question) for question in questions])
         share = (time.perf_counter() - began) / len(questions)
         replies = coordinator.answer(encoded, options)
         return [
-            replace(reply, question=question, seconds={"encode": share, **reply.seconds})
+            replace(reply, question=question, seconds={"encode": share, **reply.seconds}, guess=self._is_guess(reply))
             for question, reply in zip(questions, replies, strict=True)
         ]
 
+    def _is_guess(self, reply: Reply) -> bool:
+        best = reply.best  # confidence is in the phrase: whether a passage is the right one it does not say
+        if best is None or best.confidence is None or best.unit in ("passage", "document"):
+            return False
+        return best.confidence < self.settings.min_confidence
+
     def _options(
-        self, k: int | None, strategy: str | None, where: Mapping[str, str] | None, explain: bool
+        self,
+        k: int | None,
+        unit: str | None,
+        strategy: str | None,
+        where: Mapping[str, str] | None,
+        explain: bool,
+        all: bool,
+        read: int | str | None,
     ) -> SearchOptions:
         settings = self.settings
+        to_read, below = self._to_read(settings.read if read is None else read)
         k = settings.top_k if k is None else k
         if k < 1:
             raise UsageError(f"k is {k}", "ask for one answer or more")
+        chosen = _one_of(UNITS, unit or settings.unit, "unit")
+        passages = 2 * k if chosen in ("passage", "document") else 0  # so many different ones must be proposed
         return SearchOptions(
             k=k,
-            strategy=_strategy(strategy or settings.strategy),
-            sparse_candidates=settings.sparse_candidates,
-            dense_candidates=settings.dense_candidates,
+            strategy=_one_of(STRATEGIES, strategy or settings.strategy, "strategy"),
+            sparse_candidates=max(settings.sparse_candidates, passages),
+            dense_candidates=max(settings.dense_candidates, passages),
             lex_weight=settings.lex_weight,
             first_stage_lex_weight=settings.first_stage_lex_weight,
             where=dict(where or {}),
             explain=explain,
+            unit=chosen,
+            merge=not all,
             refuse_partial=settings.partial == "refuse",
+            read=to_read,
+            read_below=below,
         )
+
+    def _to_read(self, read: int | str) -> tuple[int, float]:
+        """How many passages are read again, and below which confidence of the fast answer."""
+        if read == "never":
+            return 0, math.inf
+        if read == "auto":
+            return self.rereader.fit.passages, self.rereader.fit.below
+        if str(read).isdecimal() and 1 <= int(read) <= MOST_READ:
+            return int(read), math.inf
+        raise UsageError(f"`read` is {read!r}", f"give never, auto, or a number of passages from 1 to {MOST_READ}")
 
     # --- filling -----------------------------------------------------------------------------------------------------
 
@@ -260,7 +357,7 @@ class Index:
 
         `sync` deletes what these paths no longer hold, `rebuild` makes the index anew from them, `dry_run` writes
         nothing. What is rejected goes to a file beside the index (or to `rejects`); `retry_rejects` reads that again.
-        Options are `format`, `include` and `exclude` (lists of globs), `corpus`, `id_field`, `text_field`,
+        Options are `format`, `include` and `exclude` (lists of globs), `no_ignore`, `corpus`, `id_field`, `text_field`,
         `title_field`, `max_rejects`, `batch_tokens` and `readers`.
 
         `on_event` is told the plan, what becomes of each document, how far it is, and the summary. Setting `stop` ends
@@ -321,8 +418,9 @@ class Index:
         >>> dict(index.document("eiger").metadata)
         {'height': '3967'}
         """
-        for encoded in self._documents([id]):
-            return encoded.document
+        with self.engine.view() as view:
+            for document in view.texts([id]):
+                return document
         raise NotThere(f"there is no document {id!r} in the index", "`Index.documents` lists all")
 
     def passages(self, document_id: str = "") -> Iterator[Passage]:
@@ -345,7 +443,9 @@ class Index:
         >>> facts["documents"], facts["passages"]
         (2, 2)
         """
-        return dict(self.engine.admin().describe())
+        from .loaders.history import left_out
+
+        return {**self.engine.admin().describe(), "left_out": left_out(self.settings.index)}
 
     # --- moving ------------------------------------------------------------------------------------------------------
 
@@ -388,26 +488,27 @@ class Index:
             with self._writing(encoder.fingerprint if encoder else header.encoder) as engine:
                 return run_documents(Plan(documents=documents), encoder, engine, on_event)
 
-    def reencode(self, model: str | Path | None = None, *, on_event: Listener | None = None) -> Report:
+    def reencode(self, model: str | Path | None = None, *, on_event: Listener | None = None) -> Report | None:
         """Encode all documents anew, from their stored texts, with another model.
 
         The new index is made beside the old one, which serves until the new one takes its place, in one step. If it is
-        stopped, the same call goes on where it was. From then on this index asks with that model.
+        stopped, the same call goes on where it was. From then on this index asks with that model. None if there is
+        nothing to do, because the index is of that model already.
 
-        >>> index.reencode()
-        Traceback (most recent call last):
-        sparc_search.errors.IndexFailure: the index at notes is of this model already (name another with --model)
+        >>> index.reencode() is None
+        True
         """
         settings = self.settings if model is None else self.settings.changed(model=str(model))
         encoder = self.encoder if model is None else open_encoder(settings)
         if self.engine.encoder == encoder.fingerprint:
-            raise IndexFailure(f"the index at {settings.index} is of this model already", "name another with --model")
+            return None
         return self._encode_anew(settings, encoder, on_event)
 
     def upgrade(self, *, on_event: Listener | None = None) -> Report | None:
-        """Bring an index of another format or another model up to this version and model, from its stored texts.
+        """Bring an index of another format or another model up to this version and model.
 
-        As `reencode` does it: beside the old one, offline, continued if it was stopped. None if there is nothing to do.
+        Beside the old one and offline. Rows of the format before are copied, which encodes nothing; all else is made
+        from the stored texts as `reencode` does it, continued if it was stopped. None if there is nothing to do.
 
         >>> index.upgrade() is None
         True
@@ -415,8 +516,22 @@ class Index:
         try:
             open_engine(self.settings, self.encoder.fingerprint).close()
         except IndexMismatch:
-            return self._encode_anew(self.settings, self.encoder, on_event)
+            return self._copied() or self._encode_anew(self.settings, self.encoder, on_event)
         return None
+
+    def _copied(self) -> Report | None:
+        """What became of the documents if all of them could be taken over as they are; else None."""
+        from .loaders.outcomes import Report
+
+        if self.engine.encoder != self.encoder.fingerprint:
+            return None
+        with self._writing_lock:
+            self._stop_writing()
+            if not upgrade_engine(self.settings):
+                return None
+            self._forget()
+        facts = self.stats()
+        return Report(unchanged=facts["documents"], passages=facts["passages"])
 
     def _encode_anew(self, settings: Settings, encoder: Encoder, on_event: Listener | None) -> Report:
         from .loaders.moving import move
@@ -447,6 +562,17 @@ class Index:
         if repair:
             self._forget()
         return verification
+
+    def backup(self, target: str | Path) -> dict[str, Any]:
+        """Copy the index to a new folder, or to a new file (`.tar`, `.tar.gz`), and verify the copy; what was copied.
+
+        Others may read and write meanwhile: what is committed when it begins is copied, and nothing else.
+
+        >>> facts = index.backup("notes.backup")
+        >>> facts["documents"], facts["files"]
+        (2, 14)
+        """
+        return dict(self.engine.admin().backup(Path(target).expanduser()))
 
     def compact(self) -> Sizes:
         """Put the pieces of the index together and give back the room of what was deleted; bytes before and after.
@@ -488,6 +614,62 @@ class Index:
 
     # --- what is open ------------------------------------------------------------------------------------------------
 
+    def following(self, work: Callable[[], Result]) -> Result:
+        """Do some work that reads, all of it with one model: if that changes meanwhile, the work is done again."""
+        while True:
+            self.follow()
+            encoder = self.encoder
+            try:
+                result = work()
+            except SparcSearchError:
+                if self.encoder is encoder and not self.follow():
+                    raise
+            else:
+                if self.encoder is encoder:
+                    return result
+
+    def follow(self) -> bool:
+        """Whether the index has been encoded anew, elsewhere, with another model, with which it is asked from now on.
+
+        An index that is made anew with the same model is followed by every view. One of another model is followed if
+        that model is where `reencode` found it; if not, the version before answers for as long as it is there, and
+        then an `IndexMismatch` tells what to do.
+        """
+        behind = self._behind()
+        if behind is None:
+            return False
+        with self._following_lock:
+            if self._behind() is not behind:
+                return True  # another thread has done it
+            self._cannot_follow = behind
+            return self._take_over()
+
+    def _behind(self) -> IndexMismatch | None:
+        """Why views are of a version that does not count any more, if nobody has tried to mend that yet."""
+        engine = self.__dict__.get("engine")
+        behind = engine.behind if engine is not None else None
+        return None if self._given or behind is self._cannot_follow else behind
+
+    def _take_over(self) -> bool:
+        """Open the model of the index as it is now, if it can be found."""
+        from .loaders.history import models
+
+        with suppress(IndexMismatch), open_engine(self.settings) as engine:
+            for model in dict.fromkeys([self.settings.model, *models(self.settings.index, engine.encoder)]):
+                settings = self.settings.changed(model=model)
+                with suppress(ModelError):
+                    encoder = open_encoder(settings)
+                    if encoder.fingerprint == engine.encoder:
+                        encoder.prepare()
+                        self._use(settings, encoder)
+                        return True
+        return False
+
+    def _use(self, settings: Settings, encoder: Encoder) -> None:
+        """Read with this model from now on."""
+        self.settings, self.encoder = settings, encoder
+        self._forget()
+
     @cached_property
     def encoder(self) -> Encoder:
         """The model, opened at its first use."""
@@ -506,7 +688,18 @@ class Index:
         encoder.prepare()
         vectors = derived_vectors(self.settings, self.engine)
         self._opened.callback(vectors.close)
-        return encoder, Coordinator(self.engine, vectors, confidence.from_card(encoder.card))
+        calibration = confidence.from_card(encoder.card)
+        return encoder, Coordinator(self.engine, vectors, calibration, lambda: self.rereader)
+
+    @cached_property
+    def rereader(self) -> Rereader:
+        """The reader, opened when it is first needed."""
+        from .cross_encoder.files import reader_folder
+        from .cross_encoder.reading import open_cross_encoder
+        from .search.rereading import ReadingFit, Rereader
+
+        reader = open_cross_encoder(reader_folder(self.settings.read_with), threads=self.settings.threads)
+        return Rereader(reader, ReadingFit.from_card(reader.card.serving, self.encoder.fingerprint))
 
     def _must_be_of(self, encoder: Encoder) -> None:
         if self._opened_for != encoder.fingerprint:
@@ -521,7 +714,7 @@ class Index:
     def _forget(self) -> None:
         """Open anew what is read from next: the index has been replaced."""
         self._opened_for = ""
-        for name in ("engine", "_asking"):
+        for name in ("engine", "_asking", "rereader"):
             self.__dict__.pop(name, None)
 
     def _documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
@@ -542,7 +735,11 @@ class Index:
                 self._writer = open_engine(self.settings, encoder, writable=True)
             elif encoder not in ("", self._writer.encoder):
                 open_engine(self.settings, encoder).close()  # says what is wrong
-            yield self._writer
+            try:
+                yield self._writer
+            except IndexNotFound:  # it was deleted below us: the next call opens, or makes, what is there then
+                self._stop_writing()
+                raise
 
     def _stop_writing(self) -> None:
         with self._writing_lock:
@@ -553,12 +750,14 @@ class Index:
     @contextmanager
     def _rebuilding(self, encoder: Encoder, settings: Settings) -> Iterator[Engine]:
         """The index to come; it takes the place of this one when the context ends without an error."""
+        from .loaders.history import note_model
+
         with self._writing_lock:
             self._stop_writing()
             with rebuild_engine(settings, encoder.fingerprint) as new:
                 yield new
-            self.settings, self.encoder = settings, encoder
-            self._forget()
+                note_model(settings.index, encoder.fingerprint, settings.model)
+            self._use(settings, encoder)
 
     def _for_dry_run(self) -> Engine | None:
         try:
@@ -580,11 +779,11 @@ def cleaned(question: str) -> str:
     return text
 
 
-def _strategy(name: str) -> Strategy:
-    for strategy in STRATEGIES:
-        if strategy == name:
-            return strategy
-    raise UsageError(f"no strategy {name!r}", f"known are: {', '.join(STRATEGIES)}")
+def _one_of(known: Sequence[_Choice], name: str, what: str) -> _Choice:
+    for choice in known:
+        if choice == name:
+            return choice
+    raise UsageError(f"no {what} {name!r}", f"known are: {', '.join(known)}")
 
 
 def _chosen(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 from . import plugins
@@ -31,6 +33,16 @@ def open_engine(settings: Settings, encoder: str = "", *, writable: bool = False
 def rebuild_engine(settings: Settings, encoder: str) -> AbstractContextManager[Engine]:
     """The index to come; it takes the old one's place when the context ends without an error."""
     return _engine(settings).rebuild(place_of(settings), encoder)
+
+
+def upgrade_engine(settings: Settings) -> bool:
+    """Bring an index of an older format up to this one, as far as that needs no model; whether it did."""
+    return _engine(settings).upgrade(place_of(settings))
+
+
+def restore_engine(settings: Settings, source: Path, *, replace: bool) -> Mapping[str, object]:
+    """Make a backup the index that the settings name; what it holds."""
+    return _engine(settings).restore(place_of(settings), source, replace=replace)
 
 
 def derived_vectors(settings: Settings, engine: Engine) -> DerivedVectors:

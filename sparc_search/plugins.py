@@ -34,6 +34,13 @@ BUILT_IN: Final[Mapping[Group, Mapping[str, str]]] = {
     "readers": {
         "text": "sparc_search.loaders.text:reader",
         "markdown": "sparc_search.loaders.markdown:reader",
+        "mail": "sparc_search.loaders.mail:reader",
+        "notebook": "sparc_search.loaders.notebook:reader",
+        "subtitles": "sparc_search.loaders.subtitles:reader",
+        "odt": "sparc_search.loaders.office:odt",
+        "pptx": "sparc_search.loaders.office:pptx",
+        "epub": "sparc_search.loaders.office:epub",
+        "xlsx": "sparc_search.loaders.office:xlsx",
         "jsonl": "sparc_search.loaders.jsonl:reader",
         "html": "sparc_search.loaders.html:reader",
         "pdf": "sparc_search.loaders.pdf:reader",

@@ -18,6 +18,9 @@ class Reader(ABC):
     sandboxed: ClassVar[bool] = False
     """Whether it runs in a process of its own: for parsers that a hostile file may crash or hang."""
 
+    furnished: ClassVar[bool] = False
+    """Whether its files are pages that may hold menus, footers and the like, which are then not indexed."""
+
     @abstractmethod
     def read(self, stream: BinaryIO, source: str, options: Mapping[str, str]) -> Iterator[Document]:
         """Yield the documents of one open file; raise `RejectedDocument` for one that cannot be read."""

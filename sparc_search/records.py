@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,29 @@ Features = Mapping[str, Mapping[str, float]]
 """field (one of `FIELDS`) -> feature name -> value; the dot product of two of these is a sparse score."""
 
 
+ARROW = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
+"""Between the parts of a passage's title path: document, headings, term."""
+
+BlockKind = Literal["", "paragraph", "item", "term", "code", "head", "row", "cell", "furniture"]
+BLOCK_KINDS: tuple[BlockKind, ...] = ("", "paragraph", "item", "term", "code", "head", "row", "cell", "furniture")
+"""What a part of a document is: a section under a heading (""), or a block within one. A table has rows, of which the
+first may be its head; the first cell of a row begins with the row itself. Furniture (menus, footers) is not indexed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The part of a document from character `start` on: its heading, and its page, if there are pages."""
+    """The part of a document from character `start` on: its heading, and its page, if there are pages.
+
+    With a kind it is a block of the section that it stands in, up to the next block or section: it is on that section's
+    page, and its heading is what it stands under besides that section's (a term, a caption).
+    """
 
     start: int
     heading: str = ""
     page: int | None = None
     skip: int = 0
     """So many characters from `start` on are the heading itself (or front matter), not text of the section."""
+    kind: BlockKind = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +59,29 @@ class Document:
     source: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
     sections: tuple[Section, ...] = ()
+
+
+BorderKind = Literal["paragraph", "item", "cell", "code"]
+"""What begins behind a border: a paragraph, an item of a list, a cell of a table, a block of code."""
+
+
+class Border(NamedTuple):
+    """A place in the text of a passage that no answer crosses."""
+
+    offset: int
+    kind: BorderKind = "paragraph"
+
+
+class AlignedPiece(NamedTuple):
+    """Characters of the encoded text, and the characters of the shown text they stand for.
+
+    A piece without a shown part was put in for the model to read: no answer starts or ends there.
+    """
+
+    encoded_start: int
+    encoded_end: int
+    shown_start: int
+    shown_end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +97,17 @@ class Passage:
     source: str = ""
     page: int | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
-    joints: tuple[int, ...] = ()
-    """Offsets in `text` at which joined paragraphs meet; no answer crosses one."""
+    borders: tuple[Border, ...] = ()
+    """Where its parts meet; no answer crosses one."""
+    encoded_text: str | None = None
+    """What the model read, where that is not `text`; offsets of a phrase block count in `text` all the same."""
+    alignment: tuple[AlignedPiece, ...] = ()
+    """How `encoded_text` and `text` belong together, ascending; empty where they are one."""
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """The offsets of the borders."""
+        return tuple(border.offset for border in self.borders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +205,10 @@ STRATEGIES: tuple[Strategy, Strategy, Strategy] = ("hybrid", "sparse", "dense")
 Retriever = Literal["sparse", "dense"]
 """A first stage that proposed a passage."""
 
+Unit = Literal["phrase", "sentence", "passage", "document"]
+UNITS: tuple[Unit, ...] = ("phrase", "sentence", "passage", "document")
+"""How much is an answer: the scored phrase, or the sentence, passage or document that holds it."""
+
 PartKind = Literal["dense start", "dense end", "span", "passage", "sparse start", "sparse end", "lex"]
 PART_KINDS: tuple[PartKind, ...] = ("dense start", "dense end", "span", "passage", "sparse start", "sparse end", "lex")
 
@@ -175,8 +225,45 @@ class ScorePart:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadLogits:
+    """What a reader makes of a span, which it saw together with the question. Nothing of this comes from n-grams."""
+
+    start: float
+    end: float
+    nothing: float
+    """What "no answer here" has in that passage; above `start + end`, the reader believes that."""
+
+    @property
+    def score(self) -> float:
+        """What the reader gives the span."""
+        return self.start + self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters of a passage: `text == passage.text[start:end]`."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Another place that says the same as an answer, and what its phrase scores there."""
+
+    passage: Passage
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """A span of a passage, what it scores and why: `sum(part.value for part in parts) == score` to float precision."""
+    """A span of a passage, what it scores and why: `sum(part.value for part in parts) == score` to float precision.
+
+    The span is the unit that was asked for; of a document, which may be long, it is the passage that holds the phrase.
+    """
 
     text: str
     score: float
@@ -191,6 +278,42 @@ class Answer:
     """One for each kind, or, in an explained answer, one for each n-gram and term too."""
     confidence: float | None = None
     """How likely it is right, if it is the best answer and the model is calibrated."""
+    read_score: float | None = None
+    """What a reader gives it, if its passage was read again: `read_logits.score`. It is no part of `score`."""
+    read_logits: ReadLogits | None = None
+    unit: Unit = "phrase"
+    phrase: Span | None = None
+    """The phrase that was scored, if the answer is a larger unit around it."""
+    others: tuple[Place, ...] = ()
+    """Where else the same stands, best first."""
+
+    @property
+    def scored(self) -> Span:
+        """The phrase that was scored: the answer itself, or the phrase in it."""
+        return self.phrase or Span(self.text, self.start, self.end)
+
+    @property
+    def documents(self) -> int:
+        """In how many documents it stands."""
+        return len({self.passage.document_id, *(place.passage.document_id for place in self.others)})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """That passages were read again, and what it changed."""
+
+    passages: int
+    """How many were read: those of the best answers."""
+    weight: float
+    """Answers stand in the order of `read_score + weight * score`."""
+    fast_answer: str
+    """The best answer before anything was read,"""
+    fast_passage: str
+    """the id of its passage,"""
+    fast_score: float
+    fast_confidence: float | None
+    answered: bool
+    """Whether the reader takes its best answer for one. If not, it believes that none of the passages holds any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +331,10 @@ class Reply:
     """Time by stage: encode, sparse, dense, fetch, score."""
     degraded: tuple[str, ...] = ()
     """What a server could not search (a shard that failed, a time limit): answers may be missing."""
+    read: Reading | None = None
+    """If a reader read the best passages again (setting `read`)."""
+    guess: bool = False
+    """Whether the best answer is less sure than `min_confidence` asks for. It changes nothing else."""
 
     @property
     def best(self) -> Answer | None:

@@ -29,6 +29,7 @@ class Setting:
     help: str = field(compare=False)
     choices: tuple[str, ...] = ()
     least: float | None = None
+    most: float = float("inf")
     path: bool = False
     """`~` is the home folder, and in a file a relative path counts from the file's folder."""
     secret: bool = False
@@ -77,8 +78,9 @@ class Setting:
     def _in_range(self, value: Any, source: str) -> Any:
         if self.choices and value not in self.choices:
             raise self._wrong(value, source, "one of " + ", ".join(self.choices))
-        if self.least is not None and not (self.least <= value < float("inf")):  # NaN fails this too
-            raise self._wrong(value, source, f"{self.least} or more")
+        if self.least is not None and not (self.least <= value <= self.most and value < float("inf")):  # nor NaN
+            up_to = f"from {self.least} to {self.most}" if self.most < float("inf") else f"{self.least} or more"
+            raise self._wrong(value, source, up_to)
         return value
 
     def _wrong(self, value: object, source: str, wanted: str) -> ConfigError:

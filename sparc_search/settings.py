@@ -50,7 +50,22 @@ class Settings:
     model: str = _setting("default", "Model folder, or `default` for the one in the package.", path=True)
     dense_store: str = _setting("faiss", "Store of passage vectors (a plugin).")
     strategy: str = _setting("hybrid", "Who proposes passages.", choices=("hybrid", "sparse", "dense"), harmless=True)
+    read: str = _setting(
+        "never",
+        "Passages that a reader reads again: `never`, `auto` (where the fast answer is doubtful), or how many.",
+        harmless=True,
+    )
+    read_with: str = _setting("default", "Reader folder, or `default` for the one in the package.", path=True)
     top_k: int = _setting(5, "Answers to return.", least=1, harmless=True)
+    unit: str = _setting(
+        "phrase",
+        "How much is an answer: the phrase, or what holds it.",
+        choices=("phrase", "sentence", "passage", "document"),
+        harmless=True,
+    )
+    min_confidence: float = _setting(
+        0.25, "Confidence below which the best answer is called a guess; 0 for never.", least=0, most=1, harmless=True
+    )
     sparse_candidates: int = _setting(20, "Passages proposed by sparse search.", least=1, harmless=True)
     dense_candidates: int = _setting(20, "Passages proposed by dense search.", least=1, harmless=True)
     lex_weight: float = _setting(0.3, "Weight of the lexical part of the score.", least=0, harmless=True)

@@ -30,6 +30,8 @@ class EncodedDocument:
     document: Document
     content_hash: str
     passages: tuple[EncodedPassage, ...]
+    arithmetic: str = ""
+    """By which arithmetic the passages were encoded (`Encoder.arithmetic`); empty where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from sparc_search.stores.block_layout import FIELDS, FORMAT, HEAD, MATRIX, Colum
 from sparc_search.stores.local import database, segment_files
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs/format.md").read_text(encoding="utf-8")
-NOW, _, PLANNED = PAGE.partition("\n## Format 3 (planned, not built)\n")
+NOW, _, PLANNED = PAGE.partition("\n## Planned, not built\n")
 
 
 def names(cell: str) -> list[str]:

@@ -65,5 +65,7 @@ def test_the_page_of_the_library(encoder: Encoder, tmp_path: Path, monkeypatch: 
 def test_every_method_has_an_example() -> None:
     methods = {f"sparc_search.index.Index.{name}" for name in vars(Index) if not name.startswith("_")}
     shown = {example.name for example in EXAMPLES}
-    attributes = {f"sparc_search.index.Index.{name}" for name in ("encoder", "engine", "close")}
+    attributes = {
+        f"sparc_search.index.Index.{name}" for name in ("encoder", "engine", "rereader", "follow", "following", "close")
+    }
     assert methods - shown == attributes

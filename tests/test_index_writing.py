@@ -78,7 +78,10 @@ def test_another_model_on_every_engine(engine: Engine, toy_encoder: Encoder, mon
         module = __import__("sparc_search_toy_encoder")
         made = module.ToyEncoder.__init__
         monkeypatch.setattr(module.ToyEncoder, "__init__", lambda self: made(self, "toy-2"))
-        assert index.reencode(model="default").indexed == 1
+        report = index.reencode(model="default")
+        assert report is not None
+        assert report.indexed == 1
+        assert index.reencode(model="default") is None
         assert index.encoder.fingerprint == "toy-2"
         assert best(index) == "1858"
         assert index.add(EIGER).unchanged == 1
@@ -86,9 +89,9 @@ def test_another_model_on_every_engine(engine: Engine, toy_encoder: Encoder, mon
     with pytest.raises(IndexMismatch, match=r"toy-2.*toy-1"):
         Index.open(settings=engine.settings(), encoder=toy_encoder)
     with Index(engine.settings(), toy_encoder) as index:
-        report = index.upgrade()
-        assert report is not None
-        assert report.indexed == 1
+        upgraded = index.upgrade()
+        assert upgraded is not None
+        assert upgraded.indexed == 1
         assert best(index) == "1858"
 
 
@@ -202,7 +205,7 @@ def corpus(tmp_path: Path) -> Path:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     (corpus / "eiger.txt").write_text(EIGER)
-    (corpus / "bad.txt").write_bytes(b"\xff")
+    (corpus / "bad.txt").write_bytes(b"\x00\xff\x00")
     return corpus
 
 

@@ -56,11 +56,12 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, source)
     for folder in FOLDERS.values():
         shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    shutil.copytree(ROOT / "weights", source / "weights", ignore=shutil.ignore_patterns("build", "*.egg-info"))
     pip = [sys.executable, "-m", "pip", "--quiet"]
-    subprocess.run(
-        [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(source)], check=True
-    )
-    (wheel,) = wheels.glob("*.whl")
+    for folder in (source, source / "weights"):
+        build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(folder)]
+        subprocess.run(build, check=True, env={**os.environ, "SPARC_SEARCH_SLIM": "1"})
+    wheel, weights = sorted(wheels.glob("*.whl"))
     home = tmp_path_factory.mktemp("elsewhere")
     venv.create(home / "env", with_pip=False)
     python = home / "env" / "bin" / "python"
@@ -68,6 +69,8 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # A path file lends the libraries but runs no path file of theirs: the editable install stays out.
     packages = next((home / "env").glob("lib/python*/site-packages"))
     (packages / "lent.pth").write_text(sysconfig.get_paths()["purelib"])
+    for built in (wheel, weights):
+        shutil.copy(built, home)
     return home
 
 
@@ -104,3 +107,19 @@ def test_the_wheel_works_in_a_clean_environment_outside_the_checkout(elsewhere: 
     call(elsewhere, "ingest", "notes.txt")
     answer = call(elsewhere, "ask", "In which year was the lighthouse finished?", "--json")
     assert "1874" in answer
+
+
+@pytest.mark.slow
+def test_the_weights_for_torch_are_a_distribution_of_their_own(elsewhere: Path) -> None:
+    wheel, weights = sorted(elsewhere.glob("*.whl"))
+    assert all(path.stat().st_size < 100_000_000 for path in (wheel, weights))  # what the index of packages takes
+    python = elsewhere / "env" / "bin" / "python"
+    find = "from sparc_search.model.files import *; print(open_model('default').file(WEIGHTS))"
+
+    def found() -> subprocess.CompletedProcess[str]:
+        return subprocess.run([python, "-c", find], cwd=elsewhere, capture_output=True, text=True, check=False)
+
+    assert "pip install sparc-search-weights" in found().stderr
+    pip = [sys.executable, "-m", "pip", "--quiet", "--python", str(python)]
+    subprocess.run([*pip, "install", "--no-deps", str(weights)], check=True)
+    assert Path(found().stdout.strip()).parent.name == "sparc_search_weights"

@@ -20,10 +20,12 @@ LOCKED = dict(
 
 
 def asked() -> Iterator[Requirement]:
-    """Everything that setup.cfg asks for, but for what needs a GPU."""
+    """Everything that setup.cfg asks for, but for what needs a GPU or has an environment of its own in the tests."""
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")
-    extras = [text for name, text in config["options.extras_require"].items() if name not in ("gpu", "all")]
+    extras = [
+        text for name, text in config["options.extras_require"].items() if name not in ("gpu", "all", "langchain")
+    ]
     for text in (config["options"]["install_requires"], *extras):
         for line in text.splitlines():
             if line and not line.startswith(("#", "sparc-search")):

@@ -33,7 +33,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     folder = tmp_path_factory.mktemp("sample")
     short = folder / "short.jsonl"
     short.write_text("\n".join(json.dumps({"id": f"short-{n}", "text": text}) for n, text in enumerate(ONE_WORD)))
-    done = sparc_search("ingest", EXAMPLES / "corpus", short, "--index", folder / "index")
+    done = sparc_search("ingest", "--json", EXAMPLES / "corpus", short, "--index", folder / "index")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rejected"] == 0
     with Index.open(folder / "index") as opened:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sparc_search.encoder import Encoder
-from sparc_search.records import AFTER_JOINT, CONTINUES, PUNCTUATION, EncodedPassage, Passage
+from sparc_search.records import AFTER_JOINT, CONTINUES, PUNCTUATION, Border, EncodedPassage, Passage
 
 
 def passage(text: str, title: str = "", joints: tuple[int, ...] = ()) -> Passage:
-    return Passage("p", "d", 0, text, title=title, joints=joints)
+    return Passage("p", "d", 0, text, title=title, borders=tuple(map(Border, joints)))
 
 
 @pytest.fixture

@@ -168,7 +168,7 @@ def test_all_others_are_refused_and_named(place: Place, key: str) -> None:
 def test_what_is_refused() -> None:
     """Each of these reaches out of the folder: SECURITY.md says how."""
     assert {key for key, setting in all_declared().items() if not setting.harmless} == {
-        *("engine", "encoder", "dense_store", "model"),
+        *("engine", "encoder", "dense_store", "model", "read_with"),
         *("host", "token", "token_file", "connections", "request_seconds", "login_tries"),
         *("url", "index_name", "ca_file", "allow_http"),
         *("user", "password", "password_file", "api_key", "api_key_file"),

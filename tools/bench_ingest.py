@@ -236,7 +236,7 @@ def _again(corpus: Sequence[str], index: Path) -> str:
 def _ingested(corpus: Sequence[str], index: Path) -> tuple[Seconds, dict[str, Any]]:
     before = Seconds(time.perf_counter(), _of_children())
     done = subprocess.run(
-        [PROGRAM, "ingest", *corpus, "--index", str(index)], check=True, stdout=subprocess.PIPE, text=True
+        [PROGRAM, "ingest", "--json", *corpus, "--index", str(index)], check=True, stdout=subprocess.PIPE, text=True
     )
     summary: dict[str, Any] = json.loads(done.stdout)
     return Seconds(time.perf_counter(), _of_children()).since(before), summary

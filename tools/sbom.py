@@ -21,7 +21,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 NAME: Final = "sparc-search"
-MODEL: Final = Path(__file__).resolve().parent.parent / "sparc_search" / "model" / "default"
+PACKAGE: Final = Path(__file__).resolve().parent.parent / "sparc_search"
+MODELS: Final = (PACKAGE / "model" / "default", PACKAGE / "cross_encoder" / "default")
 WEIGHTS: Final = (".onnx", ".safetensors", ".json")
 
 
@@ -85,11 +86,12 @@ def purl(one: Distribution) -> str:
 
 
 def model_files() -> Iterator[dict[str, Any]]:
-    """The files of the model in the package, with their hashes."""
-    for path in sorted(path for path in MODEL.iterdir() if path.suffix in WEIGHTS):
+    """The files of the model and of the reader in the package, with their hashes."""
+    for path in sorted(path for folder in MODELS for path in folder.iterdir() if path.suffix in WEIGHTS):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         hashes = [{"alg": "SHA-256", "content": digest}]
-        yield {"type": "file", "bom-ref": f"file:{path.name}", "name": f"model/default/{path.name}", "hashes": hashes}
+        name = path.relative_to(PACKAGE).as_posix()
+        yield {"type": "file", "bom-ref": f"file:{name}", "name": name, "hashes": hashes}
 
 
 def main(arguments: Sequence[str]) -> int:

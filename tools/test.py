@@ -16,9 +16,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Final
 
-SHOWN, OTHERS = "fast", ("servers", "heavy")
+SHOWN, OTHERS = "fast", ("servers", "heavy", "integrations")
 NO_TESTS: Final = 5
 """How pytest ends if it was asked for no test at all: another process may have had them."""
 
@@ -37,16 +38,17 @@ def main(arguments: Sequence[str]) -> int:
 
 def run_all(arguments: Sequence[str]) -> list[int]:
     """Run all groups; how each ended."""
+    groups = OTHERS if _wants_integrations(arguments) else OTHERS[:-1]
     with ExitStack() as stack:
-        outputs = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in OTHERS]
+        outputs = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in groups]
         others = [
             stack.enter_context(
                 subprocess.Popen(command(group, arguments), env=environment(), stdout=output, stderr=subprocess.STDOUT)
             )
-            for group, output in zip(OTHERS, outputs, strict=True)
+            for group, output in zip(groups, outputs, strict=True)
         ]
         first = subprocess.run(command(SHOWN, arguments), env=environment(), check=False).returncode
-        for group, process, output in zip(OTHERS, others, outputs, strict=True):
+        for group, process, output in zip(groups, others, outputs, strict=True):
             process.wait()
             output.seek(0)
             sys.stdout.write(f"\nTests of the group {group}:\n{output.read()}")
@@ -55,8 +57,18 @@ def run_all(arguments: Sequence[str]) -> list[int]:
 
 
 def command(group: str, arguments: Sequence[str]) -> list[str]:
-    """pytest for one group."""
+    """pytest for one group; adapters have an environment of their own, made by the tool that is run."""
+    if group == "integrations":
+        return [sys.executable, str(Path(__file__).with_name("integrations.py")), *arguments]
     return [sys.executable, "-m", "pytest", "-q", "--group", group, *arguments]
+
+
+def _wants_integrations(arguments: Sequence[str]) -> bool:
+    """An environment is not made for somebody who chooses other tests."""
+    chosen = [argument for argument in arguments if argument.startswith("tests")]
+    if not Path("tests/integrations").is_dir():
+        return False
+    return not chosen or any("integrations" in argument for argument in chosen)
 
 
 def environment() -> dict[str, str]:

@@ -34,7 +34,7 @@ from sparc_search.engine import Engine, Place, View, Where, Writer
 from sparc_search.errors import DiskFull, IndexLocked, IndexMismatch, IndexNotFound, UsageError
 from sparc_search.records import Features, Passage
 from sparc_search.setting import Setting
-from sparc_search.stores import phrase_block
+from sparc_search.stores import borders, phrase_block
 from sparc_search.stores.features import as_features, decode_features, encode_features
 from sparc_search.stores.refusals import badly_encoded, taken_id
 
@@ -198,7 +198,7 @@ class _Tables:
         data = self.get("passages", number) or b""
         first, second = (_ENDS.size + end for end in _ENDS.unpack_from(data))
         facts = json.loads(data[_ENDS.size : first])
-        return Passage(**{**facts, "joints": tuple(facts["joints"])}), data[first:second], data[second:]
+        return Passage(**borders.read_structure(facts)), data[first:second], data[second:]
 
     def put_document(self, one: stored.EncodedDocument) -> stored.Refusal | None:
         """Write a document that is not there; or say why not, and write nothing."""

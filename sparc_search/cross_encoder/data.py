@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,10 @@ from ..evaluation.questions import OpenQuestion
 from ..model.tokenizer import Pieces, WordPieces
 from ..records import Passage
 from ..squad import SquadFile, SquadParagraph, SquadQuestion
-from ..training.squad_data import token_span
+from ..training.squad_data import real_titles, token_span
 
 NO_ANSWER = -1
+NO_TITLE = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Example:
     weight: float = 1.0
     """How often an epoch sees it; below 1: a chance."""
     negative: NDArray[np.int32] | None = None
+    title: NDArray[np.int32] = field(default_factory=lambda: NO_TITLE)
+    negative_title: NDArray[np.int32] = field(default_factory=lambda: NO_TITLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +53,23 @@ class Asked:
     start: int
     end: int
     weight: float = 1.0
+    title: str = ""
+    """Of its article, as one reads it; empty where the file has none."""
 
 
 def asked_in(files: Sequence[SquadFile]) -> list[Asked]:
     """All questions whose answer stands in their paragraph, and those that are marked as having none."""
     return [
-        Asked(OpenQuestion(one.id, one.text, one.answers), paragraph.article, paragraph.text, *place, file.weight)
+        Asked(
+            OpenQuestion(one.id, one.text, one.answers),
+            paragraph.article,
+            paragraph.text,
+            *place,
+            file.weight,
+            titles.get(paragraph.article, ""),
+        )
         for file in files
+        for titles in [real_titles(file)]
         for paragraph in file.paragraphs
         for one in paragraph.questions
         if one.answers or one.impossible
@@ -103,19 +116,28 @@ def sampled(asked: Sequence[Asked], most: int, seed: int) -> list[Asked]:
 
 def as_paragraphs(asked: Sequence[Asked]) -> list[SquadParagraph]:
     """Questions with an answer by their paragraphs, as closed evaluation takes them."""
-    found: dict[str, list[SquadQuestion]] = {}
+    found: dict[tuple[str, str], list[SquadQuestion]] = {}
     for one in asked:
         if one.start != NO_ANSWER:
             question = SquadQuestion(one.question.id, one.question.text, one.question.answers, one.start)
-            found.setdefault(one.text, []).append(question)
-    return [SquadParagraph(text, tuple(questions)) for text, questions in found.items()]
+            found.setdefault((one.text, one.title), []).append(question)
+    return [SquadParagraph(text, tuple(questions), title) for (text, title), questions in found.items()]
 
 
 def as_passages(asked: Sequence[Asked]) -> list[Passage]:
     """Each text once, as BM25 takes them."""
     return [
-        Passage(str(number), "", number, text) for number, text in enumerate(dict.fromkeys(one.text for one in asked))
+        Passage(str(number), "", number, text, title=title)
+        for number, (text, title) in enumerate(titles_of(asked).items())
     ]
+
+
+def titles_of(asked: Sequence[Asked]) -> dict[str, str]:
+    """Each text, and its title if any of its questions knows one."""
+    titles: dict[str, str] = {}
+    for one in asked:
+        titles[one.text] = titles.get(one.text) or one.title
+    return titles
 
 
 def negatives(asked: Sequence[Asked], bm25: Bm25, share: float, seed: int, depth: int = 8) -> dict[int, str]:
@@ -133,19 +155,28 @@ def negatives(asked: Sequence[Asked], bm25: Bm25, share: float, seed: int, depth
     return found
 
 
-def examples(asked: Sequence[Asked], wrong: dict[int, str], pieces: WordPieces, window: int) -> list[Example]:
-    """Everything as word pieces; `window` is the room for a passage."""
-    texts = list(dict.fromkeys([*(one.text for one in asked), *wrong.values()]))
+def examples(
+    asked: Sequence[Asked], wrong: dict[int, str], pieces: WordPieces, window: int, title_window: int = 0
+) -> list[Example]:
+    """Everything as word pieces; `window` is the room for a passage and its title."""
+    known = titles_of(asked)
+    names = list(dict.fromkeys(known.values()))
+    titles = {name: cut.ids[:title_window] for name, cut in zip(names, pieces(names), strict=True)}
+    texts = list(dict.fromkeys([*known, *wrong.values()]))
     cut = dict(zip(texts, pieces(texts), strict=True))
     questions = pieces([one.question.text for one in asked])
     made = []
     for number, (one, question) in enumerate(zip(asked, questions, strict=True)):
-        placed = _placed(cut[one.text], one.start, one.end, window)
+        title = titles[known[one.text]]
+        placed = _placed(cut[one.text], one.start, one.end, window - (len(title) + 1 if len(title) else 0))
         if placed is not None and len(question.ids):
             passage, start, end = placed
             # As long as the right one: it shares its row's width, and its length gives nothing away.
             other = cut[wrong[number]].ids[: max(16, len(passage))] if number in wrong else None
-            made.append(Example(one.question.id, question.ids, passage, start, end, one.weight, other))
+            other_title = titles[known.get(wrong[number], "")] if number in wrong else NO_TITLE
+            made.append(
+                Example(one.question.id, question.ids, passage, start, end, one.weight, other, title, other_title)
+            )
     return made
 
 
@@ -177,7 +208,10 @@ def plan_epoch(some: Sequence[Example], tokens: int, seed: int, epoch: int, most
 
 def length_of(example: Example) -> int:
     """Word pieces of a row, special ones included."""
-    return len(example.question) + len(example.passage) + 3
+    passage = len(example.title) + len(example.passage)
+    if example.negative is not None:
+        passage = max(passage, len(example.negative_title) + len(example.negative))
+    return len(example.question) + passage + 4
 
 
 def _cut(order: Sequence[int], some: Sequence[Example], tokens: int, most: int) -> Iterator[list[int]]:

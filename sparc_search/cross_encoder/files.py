@@ -1,6 +1,6 @@
 """The folder of a cross-encoder: `reader.json` (shape, training, hashes), `tokenizer.json`, `reader.onnx`.
 
-It reads `[CLS] question [SEP] passage [SEP]` together, for each question anew, and gives
+It reads `[CLS] question [SEP] title [SEP] passage [SEP]` together, for each question anew, and gives
 every word piece of the passage a start and an end logit. That is what DrQA's and BERTserini's readers do, and what a
 phrase index spares.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,10 @@ class CrossEncoderCard:
     """Weight of the BM25 score beside the reader's, chosen on held-out questions."""
     training: Mapping[str, Any]
     sha256: Mapping[str, str]
+    title_window: int = 0
+    """Word pieces of a title that it reads; 0: it was trained without titles."""
+    serving: Mapping[str, Any] = field(default_factory=dict)
+    """How it works together with a model (`search.rereading.ReadingFit`), once that was measured."""
 
     @property
     def fingerprint(self) -> str:
@@ -52,6 +56,11 @@ def write_card(folder: Path, **values: Any) -> CrossEncoderCard:
     text = json.dumps({**values, "sha256": hashes}, indent=1, sort_keys=True, ensure_ascii=False)
     (folder / CARD).write_text(text + "\n", "utf-8")
     return CrossEncoderCard(**values, sha256=hashes)
+
+
+def reader_folder(name: str) -> Path:
+    """The reader in a folder, or the one that comes with the package (`default`)."""
+    return Path(__file__).parent / "default" if name == "default" else Path(name)
 
 
 def read_card(folder: Path) -> CrossEncoderCard:

@@ -23,10 +23,11 @@ from ..training.arithmetic import autocast
 from ..training.average import WeightAverage, copy_into, trainable
 from ..training.checkpoint import load_optimiser, optimiser_tensors, read_checkpoint, write_checkpoint
 from ..training.dropout import Masks, install_dropout
+from ..training.freezing import freeze
 from ..training.schedule import Schedule
 from .data import NO_ANSWER, Example, plan_epoch
 from .network import CrossEncoderNetwork
-from .reading import joined, padded
+from .reading import before_passage, joined, padded
 
 NEVER = -1e9
 NULL_WEIGHT = 0.5
@@ -50,6 +51,7 @@ class CrossEncoderSettings:
     clip: float = 1.0
     average: float = 0.995
     dropout: float = 0.1
+    freeze_layers: int = 0
     arithmetic: str = "fp32"
     evaluate_every: int = 400
     checkpoint_every: int = 200
@@ -70,18 +72,23 @@ class Batch:
 def make_batch(some: Sequence[Example], pieces: WordPieces, question_window: int) -> Batch:
     """Examples as arrays."""
     asked = [example.question[: question_window - 2] for example in some]
-    wrong = [(number, negative) for number, example in enumerate(some) if (negative := example.negative) is not None]
-    texts = [(number, example.passage) for number, example in enumerate(some)] + wrong
-    ids, mask = padded([joined(asked[number], text, pieces) for number, text in texts], pieces.pad)
-    words = np.zeros(ids.shape, np.bool_)
-    for row, (number, text) in enumerate(texts):
-        first = len(asked[number]) + 2
-        words[row, first : first + len(text)] = True
-    gold = [
-        (0, 0) if example.start == NO_ANSWER else (example.start + len(question) + 2, example.end + len(question) + 2)
-        for example, question in zip(some, asked, strict=True)
+    wrong = [
+        (number, example.negative_title, negative)
+        for number, example in enumerate(some)
+        if (negative := example.negative) is not None
     ]
-    owner = torch.tensor([number for number, _ in wrong], dtype=torch.long)
+    rows = [(number, example.title, example.passage) for number, example in enumerate(some)] + wrong
+    before = [before_passage(asked[number], title, pieces.sep) for number, title, _ in rows]
+    texts = [joined(head, passage, pieces) for head, (_, _, passage) in zip(before, rows, strict=True)]
+    ids, mask = padded(texts, pieces.pad)
+    words = np.zeros(ids.shape, np.bool_)
+    for row, (head, text) in enumerate(zip(before, texts, strict=True)):
+        words[row, len(head) + 2 : len(text) - 1] = True
+    gold = [
+        (0, 0) if example.start == NO_ANSWER else (example.start + len(head) + 2, example.end + len(head) + 2)
+        for example, head in zip(some, before[: len(some)], strict=True)
+    ]
+    owner = torch.tensor([number for number, _, _ in wrong], dtype=torch.long)
     return Batch(torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(words), torch.tensor(gold), owner)
 
 
@@ -134,7 +141,7 @@ class CrossEncoderTraining:
         self.history: list[dict[str, Any]] = []
         self.masks = Masks()
         install_dropout(network.body, settings.dropout, self.masks)
-        network.body.get_input_embeddings().weight.requires_grad_(False)
+        freeze(network.body, settings.freeze_layers)
         self.optimiser = make_optimiser(network, settings)
         self.average = WeightAverage(network, settings.average)
 
@@ -230,7 +237,7 @@ class CrossEncoderTraining:
                 "resume with the same data files and options",
             )
         before, now = state["settings"], asdict(self.settings)
-        changed = [name for name in ("tokens", "batch", "seed") if before.get(name, 0) != now[name]]
+        changed = [name for name in ("tokens", "batch", "seed", "freeze_layers") if before.get(name, 0) != now[name]]
         if changed:
             raise UsageError(
                 f"{changed[0]} was {before.get(changed[0], 0)} before, and is {now[changed[0]]} now",

@@ -20,6 +20,8 @@ class Observation:
     score: float
     rival: float | None
     right: bool
+    there: bool = True
+    """Whether an answer to it is in the index."""
 
 
 def observe(question: OpenQuestion, reply: Reply) -> Observation | None:
@@ -27,7 +29,8 @@ def observe(question: OpenQuestion, reply: Reply) -> Observation | None:
     if not reply.answers:
         return None
     rival = rival_score((answer.text, answer.score) for answer in reply.answers)
-    return Observation(reply.answers[0].score, rival, question.f1(reply.answers[0].text) >= RIGHT)
+    there = bool(question.answers or question.pattern)
+    return Observation(reply.answers[0].score, rival, question.f1(reply.answers[0].text) >= RIGHT, there)
 
 
 def calibrate(seen: Sequence[Observation]) -> Calibration:

@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -46,6 +47,7 @@ def without_span(block: PhraseBlock) -> PhraseBlock:
 
 QuestionChange = Callable[[EncodedQuestion], EncodedQuestion]
 BlockChange = Callable[[PhraseBlock], PhraseBlock]
+Row = TypeVar("Row")
 VARIANTS: dict[str, tuple[QuestionChange | None, BlockChange | None]] = {
     "all parts": (None, None),
     "without sparc": (without_sparc, None),
@@ -84,7 +86,7 @@ def evaluate_closed(
 def read_closed(reader: CrossEncoder, paragraphs: Sequence[SquadParagraph]) -> Iterator[list[ClosedRow]]:
     """The same by a cross-encoder, which reads the question's own paragraph, as BERT does in the paper's table 3."""
     for paragraph in paragraphs:
-        passage = Passage("", "", 0, paragraph.text)
+        passage = Passage("", "", 0, paragraph.text, title=paragraph.title)
         rows = []
         for question in paragraph.questions:
             spans = reader.read(question.text, [passage])
@@ -93,9 +95,9 @@ def read_closed(reader: CrossEncoder, paragraphs: Sequence[SquadParagraph]) -> I
         yield rows
 
 
-def collected(rows: Iterable[list[ClosedRow]], paragraphs: int, watcher: Watcher = QUIET) -> list[ClosedRow]:
+def collected(rows: Iterable[list[Row]], paragraphs: int, watcher: Watcher = QUIET) -> list[Row]:
     """The rows of so many paragraphs."""
-    collected_rows: list[ClosedRow] = []
+    collected_rows: list[Row] = []
     with watcher.counting("evaluating", paragraphs) as tell:
         for some in rows:
             collected_rows += some

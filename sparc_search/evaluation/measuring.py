@@ -43,9 +43,10 @@ def run_over(
 ) -> Run:
     """Ask an index everything; one question before the first, because what is loaded then is no part of any answer."""
     index.ask(asked[0].text)
-    replies = ask_each(asked, lambda question: index.ask(question, k=max(CUTS)))
+    replies = ask_each(asked, lambda question: index.ask(question, k=max(CUTS), unit="phrase", all=True))
     if batched:
-        replies = zip(asked, index.ask_many((question.text for question in asked), k=max(CUTS)), strict=True)
+        texts = (question.text for question in asked)
+        replies = zip(asked, index.ask_many(texts, k=max(CUTS), unit="phrase", all=True), strict=True)
     with watcher.counting("asking", len(asked)) as tell:
         return measured(replies, tag, tell)
 

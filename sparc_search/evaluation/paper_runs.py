@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..cross_encoder.files import read_card
 from ..cross_encoder.reading import open_cross_encoder
 from ..encoder import Encoder
 from ..index import Index
@@ -27,6 +28,12 @@ from .switched_off import SwitchedOff
 from .watching import QUIET, Watcher
 
 Report = dict[str, Any]
+
+
+READS = ("never", "auto", "5", "10", "20")
+"""How the shipped model reads again."""
+MANY, MANY_ASKED = 100, 200
+"""Passages that retrieve and read takes the second time, and for how many questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,9 @@ class PaperRuns:
             measured["closed/reader"] = self.closed_reader(self.plan.reader)
             for name in self.questions:
                 measured[f"{name}/reader"] = self.baseline(name, self.plan.reader)
+                measured[f"{name}/reader/{MANY}"] = self.baseline(name, self.plan.reader, MANY)
+                for read in READS:
+                    measured[f"{name}/read/{read}"] = self.read_again(name, read, self.plan.reader)
         return measured
 
     def get(self, name: str, key: dict[str, Any], measure: Callable[[], Report]) -> Report:
@@ -200,20 +210,38 @@ class PaperRuns:
         every = collected(rows, paragraphs, self.watcher)
         return {**asdict(summarise(every)), "rows": [asdict(row) for row in every]}
 
-    def baseline(self, name: str, reader: Path | None) -> Report:
-        """BM25 over the passages of the shipped model's index; with a reader, retrieve and read, of a sample."""
+    def read_again(self, name: str, read: str, reader: Path) -> Report:
+        """The shipped model, its best passages read again; the questions of the reader."""
+        asked = drawn(self.questions[name], self.plan.reader_sample, self.plan.seed)
+        fingerprint = read_card(reader).fingerprint
+        facts = {"model": self.encoder("shipped").fingerprint, "passages": self.passages("shipped"), "read": read}
+
+        def measure() -> Report:
+            with self.index("shipped") as index:
+                index.settings = index.settings.changed(read=read, read_with=str(reader))
+                done = run_over(index, asked, f"{name}/read/{read}", self.watcher)
+            return {"system": "shipped", **done.report(), **facts, "rows": done.saved_rows()}
+
+        return self.get(f"{name}/read/{read}", {**facts, "reader": fingerprint, "asked": len(asked)}, measure)
+
+    def baseline(self, name: str, reader: Path | None, many: int = 0) -> Report:
+        """BM25 over the passages of the shipped model's index; with a reader, retrieve and read, of a sample.
+
+        With `many`, so many passages are read, for fewer questions.
+        """
         asked = self.questions[name]
         if reader:
-            asked = drawn(asked, self.plan.reader_sample, self.plan.seed)
-        system = baseline(self.bm25, reader, self.plan.read, threads=self.settings.threads)
-        read = self.plan.read if reader else 0
+            most = min(self.plan.reader_sample or MANY_ASKED, MANY_ASKED) if many else self.plan.reader_sample
+            asked = drawn(asked, most, self.plan.seed)
+        system = baseline(self.bm25, reader, many or self.plan.read, threads=self.settings.threads)
+        read = (many or self.plan.read) if reader else 0
         key = {"model": system.model, "passages": system.passages, "read": read, "asked": len(asked)}
 
         def measure() -> Report:
             run = system.run(asked, self.watcher)
             return {**run.report(), **system.about(), "rows": run.saved_rows()}
 
-        return self.get(f"{name}/{'reader' if reader else 'bm25'}", key, measure)
+        return self.get(f"{name}/{'reader' if reader else 'bm25'}{f'/{many}' if many else ''}", key, measure)
 
     # --- what is said of it ----------------------------------------------------------------------------------------
 

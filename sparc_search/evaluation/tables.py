@@ -142,11 +142,26 @@ def table_5(m: Measured) -> str:
     return table(("strategy", "questions", *columns, "DenSPI, paper", "+ SPARC, paper"), rows)
 
 
+def table_read(m: Measured) -> str:
+    """Reading again, beside retrieve and read with the same reader."""
+    rows = []
+    for questions, label in (("squad", "SQuAD-Open"), ("trec", "C.TREC")):
+        runs = {f"--read {read}": m.get(f"{questions}/read/{read}") for read in ("never", "auto", "5", "10", "20")}
+        runs |= {"BM25 + reader": m.get(f"{questions}/reader"), "BM25 + reader, 100": m.get(f"{questions}/reader/100")}
+        for name, report in runs.items():
+            asked, seconds = (
+                (f"{report['questions']:,}", f"{report['seconds_per_question']:.3f}") if report else (MISSING, MISSING)
+            )
+            rows.append((label, name, asked, figure(report), figure(report, "f1"), seconds))
+    return table(("questions", "system", "asked", "EM", "F1", "s/Q"), rows)
+
+
 TITLES: dict[str, tuple[str, Any]] = {
     "1": ("Table 1: open-domain question answering", table_1),
     "2": ("Table 2: ablations", table_2),
     "3": ("Table 3: closed, SQuAD's development set", table_3),
     "5": ("Table 5: search strategies (EM)", table_5),
+    "read": ("Reading again", table_read),
 }
 
 NOTES = """Rows marked *paper* are copied from the paper (BERT-large, all of Wikipedia or the part named); rows marked

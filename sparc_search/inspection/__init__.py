@@ -9,7 +9,7 @@ Each function takes an open `Index` and gives a frozen dataclass of plain values
         beside them. `sizes` are those of the n-grams; all that the model weighs if not given.
     question_view(index, question) -> QuestionView
         N-gram weights of a question for start and end, its terms with idf.
-    answer_view(index, question, *, rank=1, against=None, k=None, strategy=None, where=None) -> AnswerView
+    answer_view(index, question, *, rank=1, against=None, k=None, strategy=None, where=None, …) -> AnswerView
         Explained answers; the one of `rank` beside its runner-up (or rank `against`), part by part, n-gram by n-gram.
     feature_view(index, name, *, k=20, bins=20, where=None) -> FeatureView
         An n-gram's document frequency, histogram of its weights and top passages, by field.

@@ -7,10 +7,33 @@ from dataclasses import dataclass
 
 from ..errors import NotThere
 from ..index import Index
-from ..records import PART_KINDS, Answer, PartKind, Reply, Retriever, ScorePart, Strategy
+from ..records import (
+    PART_KINDS,
+    Answer,
+    PartKind,
+    Place,
+    Reading,
+    ReadLogits,
+    Reply,
+    Retriever,
+    ScorePart,
+    Span,
+    Strategy,
+    Unit,
+)
 from .plain import view_from
 from .question import QuestionView, question_view
 from .summaries import PassageFacts, facts
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPlace:
+    """Another place that says the same as an answer."""
+
+    passage: PassageFacts
+    start: int
+    end: int
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +51,24 @@ class ExplainedAnswer:
     by_kind: Mapping[PartKind, float]
     """In the order of `PART_KINDS`; their sum is the score."""
     parts: tuple[ScorePart, ...]
+    read_score: float | None
+    """What a reader gives it, if it was read again; no part of the score."""
+    read_logits: ReadLogits | None
+    unit: Unit
+    phrase: Span | None
+    """The phrase that was scored, if the answer is a larger unit around it."""
+    others: tuple[OtherPlace, ...]
+    """Where else the same stands, best first."""
+
+    @property
+    def scored(self) -> Span:
+        """The phrase that was scored: the answer itself, or the phrase in it."""
+        return self.phrase or Span(self.text, self.start, self.end)
+
+    @property
+    def documents(self) -> int:
+        """In how many documents it stands."""
+        return len({self.passage.document_id, *(place.passage.document_id for place in self.others)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +106,11 @@ class AnswerView:
     seconds: Mapping[str, float]
     degraded: tuple[str, ...]
     """Why answers may be missing: what a server could not search; empty if all was searched."""
+    guess: bool
+    """Whether the best answer is less sure than `min_confidence` asks for."""
     answers: tuple[ExplainedAnswer, ...]
     comparison: Comparison | None
+    read: Reading | None = None
 
 
 def answer_view(
@@ -78,11 +122,15 @@ def answer_view(
     k: int | None = None,
     strategy: Strategy | None = None,
     where: Mapping[str, str] | None = None,
+    unit: Unit | None = None,
+    all: bool = False,
+    read: int | str | None = None,
 ) -> AnswerView:
     """Ask, and explain the answers; the one of `rank` is put beside the next one, or beside rank `against`."""
     other = rank + 1 if against is None else against
     asked = max(k or index.settings.top_k, rank, other)
-    reply = index.ask(question, k=asked, strategy=strategy, where=where, explain=True)
+    options = {"k": asked, "strategy": strategy, "where": where, "unit": unit, "all": all, "read": read}
+    reply = index.ask(question, explain=True, **options)  # type: ignore[arg-type]
     answers = explained(reply)
     if reply.answers and not (1 <= rank <= len(answers) and (against is None or 1 <= other <= len(answers))):
         raise NotThere(f"there are {len(answers)} answers", "choose a rank among them")
@@ -98,7 +146,12 @@ def explained(reply: Reply) -> tuple[ExplainedAnswer, ...]:
 
 def _explained(rank: int, answer: Answer) -> ExplainedAnswer:
     by_kind = {kind: sum(part.value for part in answer.parts if part.kind == kind) for kind in PART_KINDS}
-    return view_from(ExplainedAnswer, answer, rank=rank, passage=facts(answer.passage), by_kind=by_kind)
+    others = tuple(_other(place) for place in answer.others)
+    return view_from(ExplainedAnswer, answer, rank=rank, passage=facts(answer.passage), by_kind=by_kind, others=others)
+
+
+def _other(place: Place) -> OtherPlace:
+    return view_from(OtherPlace, place, passage=facts(place.passage))
 
 
 def compared(mine: ExplainedAnswer, other: ExplainedAnswer) -> Comparison:

@@ -22,6 +22,7 @@ from ..records import (
     PUNCTUATION,
     SIDES,
     TITLE,
+    AlignedPiece,
     EncodedPassage,
     EncodedQuestion,
     LexTerm,
@@ -32,6 +33,7 @@ from ..records import (
     SparseColumns,
     WeightedNgram,
 )
+from .code_tokens import boundary_rows
 from .config import SparcConfig
 from .tokenizer import Pieces, WordPieces
 
@@ -75,13 +77,14 @@ class AfterNetwork:
 
     def passage(self, passage: Passage, pieces: Pieces, title: Pieces, arrays: PassageArrays) -> EncodedPassage:
         """Keep, prune, quantise, and name the features. `pieces` is what the network read, `title` the whole title."""
-        flags = with_joints(pieces, passage.joints)
+        offsets, flags = shown(pieces, passage.alignment)
+        flags = with_joints(Pieces(pieces.ids, offsets, flags), passage.joints)
         sides = {side: self._side(side, flags, arrays) for side in SIDES}
         passage_vector, passage_scale = quantised(arrays.pooled[None])
         lex_ids, lex_impacts = lexical_impacts(pieces, title)
         block = PhraseBlock(
             pieces.ids,
-            pieces.offsets,
+            offsets,
             flags,
             sides["start"],
             sides["end"],
@@ -113,13 +116,15 @@ class AfterNetwork:
         )
 
     def _side(self, side: Side, flags: NDArray[np.uint8], arrays: PassageArrays) -> Phrases:
-        logits = arrays.filter[:, SIDES.index(side)]
+        rows = boundary_rows(side, flags)
+        logits = arrays.filter[rows, SIDES.index(side)]
         kept = np.flatnonzero(may_be(side, flags) & (logits >= self.config.filter_thresholds[SIDES.index(side)]))
+        said = rows[kept]
         bits, prune, levels = self.config.vector_bits, self.config.prune, self.config.weight_levels
-        vectors, vector_scales = quantised((arrays.start if side == "start" else arrays.end)[kept], bits)
-        spans, span_scales = quantised((arrays.span_start if side == "start" else arrays.span_end)[kept], bits)
+        vectors, vector_scales = quantised((arrays.start if side == "start" else arrays.end)[said], bits)
+        spans, span_scales = quantised((arrays.span_start if side == "start" else arrays.span_end)[said], bits)
         sparse = tuple(
-            sparse_columns(n, arrays.attention[f"{side}_{n}"][kept], prune, levels) for n in self.config.ngrams
+            sparse_columns(n, arrays.attention[f"{side}_{n}"][said], prune, levels) for n in self.config.ngrams
         )
         return Phrases(kept.astype(np.int32), vectors, vector_scales, spans, span_scales, sparse)
 
@@ -143,6 +148,20 @@ class AfterNetwork:
 
     def _name(self, ids: Sequence[int]) -> str:
         return feature_name([self.pieces.piece(token) for token in ids])
+
+
+def shown(pieces: Pieces, alignment: Sequence[AlignedPiece]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Offsets in the text that is shown, and flags: what was put in for the model to read counts as title."""
+    if not alignment:
+        return pieces.offsets, pieces.flags
+    encoded_start, encoded_end, shown_start, shown_end = np.asarray(alignment, np.int32).T
+    in_text = (pieces.flags & TITLE) == 0
+    at = np.clip(np.searchsorted(encoded_start, pieces.offsets[:, 0], side="right") - 1, 0, None)
+    inside = in_text & (shown_start < shown_end)[at] & (pieces.offsets[:, 1] <= encoded_end[at])
+    moved = pieces.offsets - encoded_start[at][:, None] + shown_start[at][:, None]
+    put_in = np.where(in_text, shown_start[at], 0)[:, None]
+    offsets = np.where(inside[:, None], moved, put_in).astype(np.int32)
+    return offsets, np.where(inside, pieces.flags, pieces.flags | TITLE).astype(np.uint8)
 
 
 def with_joints(pieces: Pieces, joints: Sequence[int]) -> NDArray[np.uint8]:

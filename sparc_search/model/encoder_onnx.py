@@ -61,7 +61,7 @@ def open_encoder(model: str = "default", *, threads: int = 0) -> NetworkEncoder:
     for_questions = Session(folder.file(QUESTIONS) if own else path, threads)
     for_passages = Session(path, 1 if int8 else threads) if int8 or own else for_questions
     names = sparse_names(folder.config)
-    return NetworkEncoder(
+    encoder = NetworkEncoder(
         folder.config,
         folder.pieces,
         OnnxNetwork(for_passages, [*PASSAGE_OUTPUTS, *names]),
@@ -71,10 +71,13 @@ def open_encoder(model: str = "default", *, threads: int = 0) -> NetworkEncoder:
         folder.card,
         threads if int8 else 1,
     )
+    encoder.arithmetic = f"onnx {'int8' if int8 else 'fp32'}"
+    return encoder
 
 
 def open_session(path: Path, threads: int) -> onnxruntime.InferenceSession:
-    """Load a graph."""
+    """Load a graph. onnxruntime 1.31 and later would write a device id and send what it does to its makers."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

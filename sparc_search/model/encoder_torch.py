@@ -140,7 +140,7 @@ def encoder_of(
 ) -> NetworkEncoder:
     """An encoder over a model in memory."""
     network = model.network.to(device).eval()
-    return NetworkEncoder(
+    encoder = NetworkEncoder(
         model.config,
         model.pieces,
         TorchNetwork(network, device, questions=False),
@@ -148,6 +148,8 @@ def encoder_of(
         fingerprint,
         card=card,
     )
+    encoder.arithmetic = "torch fp32"
+    return encoder
 
 
 def open_encoder(model: str = "default", *, threads: int = 0, device: str | None = None) -> NetworkEncoder:

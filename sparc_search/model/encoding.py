@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..encoder import Encoder
-from ..records import PUNCTUATION, SIDES, TITLE, EncodedPassage, EncodedQuestion, Passage
+from ..records import ARROW, PUNCTUATION, SIDES, TITLE, EncodedPassage, EncodedQuestion, Passage
 from .after_network import AfterNetwork, PassageArrays, QuestionArrays
 from .config import SparcConfig
 from .tokenizer import Pieces, WordPieces
@@ -112,8 +113,8 @@ class NetworkEncoder(Encoder):
     def _encoded(self, passages: Sequence[Passage], after: AfterNetwork) -> list[EncodedPassage]:
         titles = self.pieces([passage.title for passage in passages])
         texts = [
-            with_title(cut(title, self.config.title_window), cut(text, self.window), self.pieces.sep)
-            for title, text in zip(titles, self.pieces([passage.text for passage in passages]), strict=True)
+            with_title(self._read_of_title(title), cut(text, self.window), self.pieces.sep)
+            for title, text in zip(titles, self.pieces([text_read(passage) for passage in passages]), strict=True)
         ]
 
         def encode(rows: list[int]) -> list[tuple[int, EncodedPassage]]:
@@ -132,6 +133,16 @@ class NetworkEncoder(Encoder):
         batches = list(batches_by_length([len(text.ids) for text in texts], self._batch_tokens.passages))
         encoded = dict(row for rows in self._each(encode, batches) for row in rows)
         return [encoded[row] for row in range(len(passages))]
+
+    def _read_of_title(self, title: Pieces) -> Pieces:
+        """As much of a title path as the network reads of it."""
+        chosen = kept_of_path(title.ids.tolist(), self._arrow, self.config.title_window)
+        return Pieces(title.ids[chosen], title.offsets[chosen], title.flags[chosen])
+
+    @cached_property
+    def _arrow(self) -> int:
+        """The word piece between the parts of a title path; -1 if the tokenizer leaves it out."""
+        return next(iter(self.pieces([ARROW])[0].ids.tolist()), -1)
 
     def _each(self, action: Callable[[Batch], Result], batches: Sequence[Batch]) -> Iterator[Result]:
         """Do it to each batch, several at a time where the network lets several run side by side."""
@@ -161,6 +172,32 @@ class NetworkEncoder(Encoder):
             ids[row, 0], ids[row, 1 : length + 1], ids[row, length + 1] = self.pieces.cls, text.ids, self.pieces.sep
             mask[row, : length + 2] = 1
         return network(ids, mask)
+
+
+def text_read(passage: Passage) -> str:
+    """The text that the network reads."""
+    return passage.text if passage.encoded_text is None else passage.encoded_text
+
+
+def kept_of_path(ids: Sequence[int], arrow: int, most: int) -> list[int]:
+    """Which pieces of a title path are read if they are too many: the last headings, and the title's beginning.
+
+    The heading next to the passage says most of it, and the title says which document it is; what is between them goes
+    first. What the headings leave free is the title's.
+    """
+    if len(ids) <= most:
+        return list(range(len(ids)))
+    breaks = [at for at, piece in enumerate(ids) if piece == arrow]
+    if not breaks:
+        return list(range(most))
+    room = most - min(breaks[0], most // 3)
+    first = len(ids)  # of the headings that are kept, with the arrow before them
+    for at in reversed(breaks):
+        if len(ids) - at > room:
+            break
+        first = at
+    tail = list(range(first, len(ids))) or list(range(breaks[-1], breaks[-1] + room))
+    return [*range(min(breaks[0], most - len(tail))), *tail]
 
 
 def cut(pieces: Pieces, most: int) -> Pieces:

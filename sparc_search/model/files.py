@@ -6,6 +6,7 @@ The card lists the sha256 of every other file; a file that does not match is an 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,10 @@ QUESTIONS = "questions.onnx"
 """Questions alone, quicker; a model need not have it."""
 PRECISION = "precision"
 """Key of the card: how the ONNX file computes."""
+_REMEDIES = {
+    WEIGHTS: "pip install sparc-search-weights of the same version, or install from a checkout",
+    **dict.fromkeys((ONNX, QUESTIONS), "sparc-search model export DIR writes model.onnx"),
+}
 PARTS = ("config.json", "tokenizer.json", WEIGHTS, ONNX, QUESTIONS, RANGES)
 
 
@@ -59,11 +64,11 @@ class ModelFolder:
     def file(self, name: str) -> Path:
         """The path of one of its files, after its hash was checked."""
         path = self.path / name
+        if name == WEIGHTS and not path.is_file() and self.path == default_folder():
+            path = _weights_apart() or path
         wanted = self.card["sha256"].get(name)
         if not path.is_file() or wanted is None:
-            raise ModelNotFound(
-                f"the model in {self.path} has no {name}", "sparc-search model export DIR writes model.onnx"
-            )
+            raise ModelNotFound(f"the model in {self.path} has no {name}", _REMEDIES.get(name, "install it again"))
         found = sha256_of(path)
         if found != wanted:
             raise ModelDamaged(f"{path} is damaged: sha256 {found[:12]}… instead of {wanted[:12]}…", "install it again")
@@ -84,6 +89,12 @@ def open_model(name: str) -> ModelFolder:
 def default_folder() -> Path:
     """Where the package keeps its model."""
     return Path(__file__).parent / "default"
+
+
+def _weights_apart() -> Path | None:
+    """The default model's weights where they are a distribution of their own."""
+    found = importlib.util.find_spec("sparc_search_weights")
+    return Path(found.origin).parent / WEIGHTS if found and found.origin else None
 
 
 def write_card(folder: Path, card: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 
 from ..errors import ModelDamaged
 from ..records import CONTINUES, PUNCTUATION
+from .code_tokens import with_code_tokens
 
 _SURROGATES = re.compile("[\ud800-\udfff]")  # no UTF-8 has them
 _GAPS = re.compile("[\x0b\x0c\x1c-\x1f\x85]")  # a new page or line; BERT's normaliser would glue the words around it
@@ -70,7 +71,8 @@ class WordPieces:
         id_array = np.asarray(ids, np.int32)
         flags = self._flags[id_array] if ids else np.zeros(0, np.uint8)
         whole = offsets if text.isascii() else with_marks(text, offsets)
-        return Pieces(id_array, np.asarray(whole, np.int32).reshape(-1, 2), flags)
+        places = np.asarray(whole, np.int32).reshape(-1, 2)
+        return Pieces(id_array, places, with_code_tokens(text, places, flags))
 
     def _special(self, name: str) -> int:
         token_id: int | None = self._tokenizer.token_to_id(name)

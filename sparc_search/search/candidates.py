@@ -66,6 +66,21 @@ class Candidates:
             if (id := one.answer.passage.id) in stored
         ]
 
+    def of_best(self, spans: Iterator[ScoredSpan], most: int) -> Candidates:
+        """The passages of the best spans alone, at most so many."""
+        best: dict[str, tuple[Retriever, ...]] = {}
+        for span in spans:
+            if len(best) == most:
+                break
+            id = self.ids[span.block]
+            best[id] = self._retrievers[id]
+        return Candidates(self._view, best, self._clock)
+
+    def passages(self) -> list[Passage]:
+        """All of them, in the order of `ids`; one that is gone by now is an empty text."""
+        self._fetch(dict.fromkeys(self.ids))
+        return [self._passages.get(id) or Passage(id, "", 0, "") for id in self.ids]
+
     def _fetch(self, ids: Mapping[str, None]) -> None:
         unknown = [id for id in ids if id not in self._passages]
         if unknown:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ModelDamaged
 
@@ -77,15 +78,24 @@ def rival_score(answers: Iterable[tuple[str, float]]) -> float | None:
 
 
 def fit(scores: Sequence[float], rivals: Sequence[float | None], right: Sequence[bool]) -> Calibration:
-    """Fit to answered questions by Newton's method; a slight pull to zero keeps separable data finite."""
+    """Fit to answered questions."""
     s = np.array(scores, np.float64)
     leads = np.array([np.inf if r is None else a - r for a, r in zip(scores, rivals, strict=True)])
     finite = leads[np.isfinite(leads)]
     widest = float(np.quantile(finite, 0.99)) if len(finite) else 0.0
-    x = np.stack([np.ones(len(s)), s, np.minimum(leads, widest)], axis=1)
-    y = np.array(right, np.float64)
-    pull = np.diag([1e-6, 1e-3, 1e-3])
-    weights = np.zeros(3)
+    bias, score, lead = logistic(
+        np.stack([np.ones(len(s)), s, np.minimum(leads, widest)], axis=1), np.array(right, np.float64)
+    )
+    return Calibration(bias, score, lead, widest)
+
+
+def logistic(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[float]:
+    """The weights of a logistic regression; the first column of `x` is the constant.
+
+    By Newton's method; a slight pull to zero keeps separable data finite.
+    """
+    pull = np.diag([1e-6, *[1e-3] * (x.shape[1] - 1)])
+    weights = np.zeros(x.shape[1])
     for _ in range(_ROUNDS):
         p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
         gradient = x.T @ (p - y) + pull @ weights
@@ -94,5 +104,5 @@ def fit(scores: Sequence[float], rivals: Sequence[float | None], right: Sequence
         weights -= step
         if np.abs(step).max() < 1e-10:
             break
-    bias, score, lead = (float(weight) for weight in weights)
-    return Calibration(bias, score, lead, widest)
+    found: list[float] = weights.tolist()
+    return found

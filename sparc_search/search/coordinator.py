@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ..engine import Engine, View
 from ..errors import Incomplete
-from ..records import Answer, EncodedQuestion, Reply, Strategy
+from ..records import EncodedQuestion, Reading, Reply, Strategy, Unit
 from ..settings import Settings
 from ..stored import Hits, Statistics
-from . import confidence, dense_first, lexical, sparse_first
+from . import dense_first, lexical, sparse_first
 from .candidates import Candidates, FoundAnswer, proposals
 from .clock import Clock
 from .confidence import Calibration
 from .dense_first import Vectors
 from .lexical import LexWeight
 from .ranking import ranked
+from .units import PLACES, choose
+
+if TYPE_CHECKING:  # who does not read again does not load it
+    from .rereading import Rereader
 
 AT_ONCE = 8
 """Answers that are looked for at first, and fetched together."""
 
-_RIVALS = 50
-"""Answers looked at for one that says something else than the best."""
+UNITS_AT_ONCE = 64
+"""The same where an answer is more than a phrase: many phrases stand in one passage."""
 
 _Lex = tuple[LexWeight, ...]
 _DEFAULTS = Settings()
@@ -43,17 +47,31 @@ class SearchOptions:
     first_stage_lex_weight: float = _DEFAULTS.first_stage_lex_weight
     where: Mapping[str, str] = field(default_factory=dict)
     explain: bool = False
+    unit: Unit = "phrase"
+    merge: bool = False
+    """Whether answers that say the same are one, which names all its places."""
     refuse_partial: bool = False
     """Whether an answer from a part of the index is an error."""
+    read: int = 0
+    """Passages that a reader reads again,"""
+    read_below: float = math.inf
+    """if the fast answer's confidence is below this (or unknown)."""
 
 
 class Coordinator:
     """Answers questions from an index. Holds nothing that changes, so threads may share it."""
 
-    def __init__(self, engine: Engine, beside: Vectors | None = None, calibration: Calibration | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        beside: Vectors | None = None,
+        calibration: Calibration | None = None,
+        rereader: Callable[[], Rereader] | None = None,
+    ) -> None:
         self._engine = engine
         self._beside = beside
         self._calibration = calibration
+        self._rereader = rereader
 
     def answer(self, questions: Sequence[EncodedQuestion], options: SearchOptions) -> list[Reply]:
         """Answer questions, all from one state of the index; both retrievers search for all of them together."""
@@ -91,32 +109,59 @@ class Coordinator:
         candidates = Candidates(view, proposals(sparse.hits, dense.hits), clock)
         with clock.stage("score"):
             weighed = lexical.scaled(lex, options.lex_weight)
-            shown, rival = self._choose(_ranked(question, weighed, candidates, options), options.k)
+            found = _ranked(question, weighed, candidates, options)
+            calibrated = self._calibration is not None
+            shown, rival = choose(found, options.k, options.unit, merge=options.merge, rival=calibrated)
+            sure = self._confidence(shown, rival)
+        reading = None
+        if options.read and shown and (sure is None or sure < options.read_below):
+            with clock.stage("read"):
+                shown, sure, reading = self._read(question, weighed, candidates, shown, sure, options)
+        with clock.stage("score"):
             answers = [found.answer for found in shown]
             if options.explain:
                 answers = candidates.explained(shown, question, weighed)
-            answers = self._with_confidence(answers, rival)
+            answers = [replace(answers[0], confidence=sure), *answers[1:]] if answers else []
         degraded = tuple(dict.fromkeys(sparse.missing + dense.missing + candidates.missing))
         if degraded and options.refuse_partial:
             raise Incomplete(f"answers would be missing: {degraded[0]}", "try again later, or set `partial` to `flag`")
         seconds = {**shares, **clock.seconds}
         return Reply(
-            question.text, tuple(answers), options.strategy, statistics.snapshot, len(candidates.ids), seconds, degraded
+            question.text,
+            tuple(answers),
+            options.strategy,
+            statistics.snapshot,
+            len(candidates.ids),
+            seconds,
+            degraded,
+            reading,
         )
 
-    def _choose(self, found: Iterator[FoundAnswer], k: int) -> tuple[list[FoundAnswer], float | None]:
-        """The first k, and, if someone wants to know, the score of the best that says something else than the first."""
-        shown = list(islice(found, k))
-        if self._calibration is None or not shown:
-            return shown, None
-        others = islice(found, max(_RIVALS - k, 0))
-        return shown, confidence.rival_score((one.answer.text, one.answer.score) for one in chain(shown, others))
+    def _read(
+        self,
+        question: EncodedQuestion,
+        lex: _Lex,
+        candidates: Candidates,
+        shown: list[FoundAnswer],
+        sure: float | None,
+        options: SearchOptions,
+    ) -> tuple[list[FoundAnswer], float | None, Reading | None]:
+        """The answers after reading again, the confidence of the first, and what was before."""
+        assert self._rereader is not None
+        rereader = self._rereader()
+        again = rereader.read(question, lex, candidates, options.read, options.k)
+        if not again.found:
+            return shown, sure, None
+        fast = shown[0].answer
+        before = fast.scored.text, fast.passage.id, fast.score, sure
+        reading = Reading(again.passages, rereader.fit.weight, *before, again.answered)
+        chosen = choose(iter(again.found), options.k, options.unit, merge=options.merge, rival=False)
+        return chosen.shown, again.confidence, reading
 
-    def _with_confidence(self, answers: list[Answer], rival: float | None) -> list[Answer]:
-        if not answers or self._calibration is None:
-            return answers
-        best, *others = answers
-        return [replace(best, confidence=self._calibration.confidence(best.score, rival)), *others]
+    def _confidence(self, shown: Sequence[FoundAnswer], rival: float | None) -> float | None:
+        if not shown or self._calibration is None:
+            return None
+        return self._calibration.confidence(shown[0].answer.score, rival)
 
 
 def _sparse(
@@ -133,5 +178,6 @@ def _ranked(
 ) -> Iterator[FoundAnswer]:
     if candidates.blocks is None:
         return iter(())
-    at_once = max(options.k, AT_ONCE)
+    usual = UNITS_AT_ONCE if options.unit != "phrase" else PLACES if options.merge else AT_ONCE
+    at_once = max(options.k, usual)
     return candidates.answers(ranked(question, lex, candidates.blocks, at_once), at_once)

@@ -23,10 +23,17 @@ def explain(
     whole = {part.kind: part for part in summary}
     return (
         *(whole[kind] for kind in ("dense start", "dense end", "span", "passage")),
-        *_heaviest_first(_ngrams("sparse start", block, block.start, start, question.start_ngrams)),
-        *_heaviest_first(_ngrams("sparse end", block, block.end, end, question.end_ngrams)),
+        *sparse_parts(question, block, start, end),
         *_heaviest_first(_terms(block, lex)),
     )
+
+
+def sparse_parts(question: EncodedQuestion, block: PhraseBlock, start: int, end: int) -> list[ScorePart]:
+    """The n-grams that count for a phrase from token `start` to `end`; a token that is not kept counts nothing."""
+    return [
+        *_heaviest_first(_ngrams("sparse start", block, block.start, start, question.start_ngrams)),
+        *_heaviest_first(_ngrams("sparse end", block, block.end, end, question.end_ngrams)),
+    ]
 
 
 def _ngrams(
@@ -34,6 +41,8 @@ def _ngrams(
 ) -> Iterator[ScorePart]:
     """Each n-gram of the question that weighs something for the phrase at this position."""
     row = int(np.searchsorted(side.positions, position))
+    if not np.isin(position, side.positions):
+        return
     for ngram, weight in zip(ngrams, on_grid([ngram.weight for ngram in ngrams]), strict=True):
         inside = _passage_weight(block, side, row, ngram.ids)
         if weight and inside:

@@ -128,7 +128,8 @@ def read(folder: Path) -> Written | None:
         return None
     except (ValueError, TypeError, KeyError) as error:
         raise ServerError(
-            f"{folder / STATE} cannot be read: {error}", "stop the server by hand and delete that file"
+            f"{folder / STATE} cannot be read: {error}",
+            "stop the server by hand and move that file away; its data stay as they are",
         ) from error
 
 

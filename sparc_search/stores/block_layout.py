@@ -185,5 +185,5 @@ def row_bytes(bits: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def damaged(how: str) -> IndexDamaged:
     """The error for a block that is not what it was."""
-    remedy = "`sparc-search index verify` names its document: ingest that again"
+    remedy = "`sparc-search index verify --repair` makes it again from the stored text of its document"
     return IndexDamaged(f"a stored phrase block {how}", remedy)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,19 @@ from ..errors import IndexDamaged
 Files = dict[str, tuple[int, str]]
 """file name -> size in bytes, sha256"""
 
+SUMS: Final = "sums"
+PAGE: Final = 1 << 16
+"""Bytes that have one sum."""
+
 _SMALL = 1 << 12
 
 
 def save_array(folder: Path, name: str, array: NDArray[Any]) -> None:
-    """Write an array as a file of its own."""
-    np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    """Write an array as a file of its own, as `np.save` does, which does not tell why a disk has refused it."""
+    array = np.ascontiguousarray(array)
+    with (folder / f"{name}.npy").open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
+        stream.write(array.data if array.size else b"")
 
 
 def map_array(folder: Path, name: str) -> NDArray[Any]:
@@ -43,10 +51,22 @@ def map_array(folder: Path, name: str) -> NDArray[Any]:
 def release(array: NDArray[Any]) -> None:
     """Let go of the memory that a mapped array has come to fill; it can still be read. Others stay as they are."""
     base: object = array
-    while isinstance(base, np.ndarray):
-        base = base.base
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
     if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         base.madvise(mmap.MADV_DONTNEED)  # of a file that is only read: the pages come again when they are asked for
+
+
+def write_page_sums(folder: Path) -> None:
+    """Write the CRC-32 of each page of each file of a folder, files by name, so that a page can be checked alone."""
+    sums = [zlib.crc32(page) for path in sorted(folder.iterdir()) for page in _pages(path)]
+    save_array(folder, SUMS, np.array(sums, np.uint32))
+
+
+def _pages(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        while page := stream.read(PAGE):
+            yield page
 
 
 def listed_files(folder: Path) -> Files:
@@ -93,6 +113,14 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it that are not there, and all of them safe from a power cut."""
+    if not path.exists():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync(path.parent)
 
 
 def replace_text(path: Path, text: str) -> None:

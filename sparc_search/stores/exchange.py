@@ -17,6 +17,7 @@ from ..errors import IndexFailure
 from ..records import Document, EncodedPassage, Passage, Section
 from ..stored import EncodedDocument
 from . import phrase_block
+from .borders import plain_borders, read_alignment, read_borders
 
 FORMAT: Final = "sparc-search-export"
 VERSION: Final = 1
@@ -60,7 +61,8 @@ def read_line(line: str, header: Header, number: int) -> EncodedDocument:
     try:
         found = json.loads(line)
         passages = [_passage(found, passage) for passage in found["passages"]] if header.encoded else []
-        return EncodedDocument(_document(found), str(found["content_hash"]), tuple(passages))
+        facts = _document(found), str(found["content_hash"]), tuple(passages)
+        return EncodedDocument(*facts, arithmetic=str(found.get("arithmetic", "")))
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
         raise IndexFailure(f"line {number} of the export is damaged: {error}", "export it again") from error
 
@@ -75,6 +77,7 @@ def _plain_document(encoded: EncodedDocument, blocks: bool) -> dict[str, Any]:
         "sections": [asdict(section) for section in document.sections],
         "text": document.text,
         "content_hash": encoded.content_hash,
+        **({"arithmetic": encoded.arithmetic} if encoded.arithmetic else {}),
         "passages": [_plain_passage(passage, blocks) for passage in encoded.passages],
     }
 
@@ -85,11 +88,22 @@ def _plain_passage(encoded: EncodedPassage, blocks: bool) -> dict[str, Any]:
         **{name: getattr(passage, name) for name in _FACTS},
         "metadata": dict(passage.metadata),
         "joints": list(passage.joints),
+        **_structure(passage),
         "text": passage.text,
         "features": {field: dict(values) for field, values in encoded.features.items()},
     }
     if blocks:
         plain["block"] = base64.b64encode(phrase_block.encode(encoded.block)).decode("ascii")
+    return plain
+
+
+def _structure(passage: Passage) -> dict[str, Any]:
+    """What only passages with lists, tables or code have; `joints` are the offsets of all borders."""
+    plain: dict[str, Any] = {}
+    if any(border.kind != "paragraph" for border in passage.borders):
+        plain["borders"] = plain_borders(passage.borders)
+    if passage.encoded_text is not None:
+        plain |= {"encoded_text": passage.encoded_text, "alignment": passage.alignment}
     return plain
 
 
@@ -100,7 +114,13 @@ def _document(found: Mapping[str, Any]) -> Document:
 
 def _passage(document: Mapping[str, Any], found: Mapping[str, Any]) -> EncodedPassage:
     facts = {name: found[name] for name in (*_FACTS, "text")}
-    metadata, joints = dict(found["metadata"]), tuple(found["joints"])
-    passage = Passage(document_id=document["id"], metadata=metadata, joints=joints, **facts)
+    passage = Passage(
+        document_id=document["id"],
+        metadata=dict(found["metadata"]),
+        borders=read_borders(found.get("borders", found["joints"])),
+        encoded_text=found.get("encoded_text"),
+        alignment=read_alignment(found.get("alignment")),
+        **facts,
+    )
     block = phrase_block.decode(base64.b64decode(found["block"], validate=True))
     return EncodedPassage(passage, block, found["features"])

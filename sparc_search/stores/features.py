@@ -66,7 +66,8 @@ def decode_features(data: bytes) -> list[FieldValues]:
         return _decode(data)
     except (struct.error, zlib.error, ValueError, IndexError) as error:
         raise IndexDamaged(
-            "stored features are damaged", "run `sparc-search index verify`, and ingest the document again"
+            "stored features are damaged",
+            "`sparc-search index verify --repair` makes them again from the stored text of their document",
         ) from error
 
 

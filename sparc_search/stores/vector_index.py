@@ -9,6 +9,8 @@ form, so where there are some the lists hold 8 bits.
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IndexDamaged
+from .page_sums import Pages
 
 PLAIN_BELOW: Final = 1_024
 """Up to here numpy alone is fast enough, and FAISS need not be loaded."""
@@ -44,7 +47,15 @@ Found = tuple[NDArray[np.int64], NDArray[np.float64]]
 class VectorIndex:
     """int8 vectors with a scale each, and the FAISS file over them if there are enough to need one."""
 
-    def __init__(self, vectors: NDArray[np.int8], scales: NDArray[np.float32], faiss_file: Path | None) -> None:
+    def __init__(
+        self,
+        vectors: NDArray[np.int8],
+        scales: NDArray[np.float32],
+        faiss_file: Path | None,
+        pages: Sequence[Pages] = (),
+    ) -> None:
+        self._pages = pages
+        """Files to be checked when something is searched."""
         self.vectors = vectors
         self.scales = scales
         self._file = faiss_file
@@ -55,11 +66,17 @@ class VectorIndex:
     def __len__(self) -> int:
         return len(self.vectors)
 
+    def touch_all(self) -> None:
+        """Check the files it is mapped from, if nobody has."""
+        for file in self._pages:
+            file.touch_all()
+
     def search(self, queries: Vectors, k: int, mask: Mask | None) -> list[Found]:
         """For each query the vectors that may be among the first k, by number, and their inner products."""
+        self.touch_all()  # a search goes through most of it
         allowed = len(self) if mask is None else int(mask.sum())
         # A narrow filter leaves few to compare, and lists might hold none of them.
-        if self._file is None or allowed <= max(PLAIN_BELOW, 2 * k):
+        if allowed <= max(PLAIN_BELOW, 2 * k) or self._on_cpu() is None:
             candidates = [np.arange(len(self)) if mask is None else np.flatnonzero(mask)] * len(queries)
         else:
             candidates = self._propose(queries, k, mask)
@@ -99,8 +116,12 @@ class VectorIndex:
         return self._copied
 
     def _on_cpu(self) -> Any:
+        """The index; None if there is none, or none any more: who replaces a segment removes its files.
+
+        The vectors themselves are mapped, and serve to the end whoever still reads the old one.
+        """
         with self._lock:
-            if self._opened is None:
+            if self._opened is None and self._file is not None and self._file.exists():
                 self._opened = _read(self._file)
         return self._opened
 
@@ -164,7 +185,11 @@ def write_faiss(vectors: NDArray[np.int8], scales: NDArray[np.float32], path: Pa
     import faiss
 
     index = _flat(faiss, vectors, scales) if len(vectors) < FLAT_BELOW else _ivf(faiss, vectors, scales)
-    faiss.write_index(index, str(path))
+    try:
+        faiss.write_index(index, str(path))
+    except RuntimeError as error:  # a disk that refuses it
+        number = errno.ENOSPC if os.strerror(errno.ENOSPC) in str(error) else errno.EIO
+        raise OSError(number, os.strerror(number), str(path)) from error
     return True
 
 

@@ -1,7 +1,7 @@
 """In which arithmetic training computes: fp32, or bf16 for the products with weights and sums kept in fp32.
 
-Processors with AMX or avx512_bf16 multiply bf16 two to four times as fast as fp32. A machine may claim such
-instructions and fail to run them, so a child process tries before the run does.
+Processors with AMX multiply bf16 two to four times as fast as fp32; with avx512_bf16 alone a training step is
+slower than in fp32. A machine may claim such instructions and fail to run them, so a child process tries first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def autocast(arithmetic: str, device: str) -> AbstractContextManager[object]:
 
 
 def _claimed() -> bool:
-    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    return bool(torch.cpu._is_amx_tile_supported())
 
 
 def _works() -> bool:

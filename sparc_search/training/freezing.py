@@ -9,18 +9,19 @@ from __future__ import annotations
 from torch import nn
 
 from ..errors import UsageError
-from ..model.network import SparcNetwork
 
 
-def freeze(network: SparcNetwork, layers: int) -> None:
+def freeze(body: nn.Module, layers: int) -> None:
     """Freeze the word embeddings; with `layers`, all embeddings and so many layers from below."""
-    network.body.get_input_embeddings().weight.requires_grad_(False)
+    embeddings = body.embeddings
+    assert isinstance(embeddings, nn.Module)
+    embeddings.word_embeddings.requires_grad_(False)
     if not layers:
         return
-    stack = layers_of(network.body)
+    stack = layers_of(body)
     if layers > len(stack):
         raise UsageError(f"the body has {len(stack)} layers; {layers} cannot be frozen", "lower --freeze-layers")
-    for module in (network.body.embeddings, *stack[:layers]):
+    for module in (embeddings, *stack[:layers]):
         module.requires_grad_(False)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.tokenizer import WordPieces
+from ..records import ARROW
 from .squad_data import TrainingPassage
 
-ARROW = "›"
 SECTIONS = (
     "overview, history, background, early life, career, legacy, geography, climate, economy, culture, education, "
     "politics, reception, development, design, production, usage, installation, configuration, options, parameters, "

@@ -111,7 +111,7 @@ class Training:
         self.best: Measures | None = None
         self.stale = 0
         self.history: list[dict[str, Any]] = []
-        freeze(network, settings.freeze_layers)
+        freeze(network.body, settings.freeze_layers)
         self.masks = Masks()
         install_dropout(network.body, settings.dropout, self.masks)
         self.dropout = Dropout(settings.dropout, self.masks)

@@ -80,9 +80,14 @@ def passages_of(
 
 def title_pieces(file: SquadFile, pieces: WordPieces, most: int) -> dict[str, NDArray[np.int32]]:
     """The word pieces of each real title of a file, by the title as it stands there."""
-    names = [name for name in article_titles(file) if name.lower() != "unknown"]
-    encoded = pieces([readable(unquote(name)) for name in names])
-    return {name: title.ids[:most] for name, title in zip(names, encoded, strict=True)}
+    titles = real_titles(file)
+    encoded = pieces(list(titles.values()))
+    return {name: title.ids[:most] for name, title in zip(titles, encoded, strict=True)}
+
+
+def real_titles(file: SquadFile) -> dict[str, str]:
+    """The titles of its articles: as they stand in the file -> as one reads them."""
+    return {name: readable(unquote(name)) for name in article_titles(file) if name.lower() != "unknown"}
 
 
 def windows(pieces: Pieces, size: int) -> list[NDArray[np.int32]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
@@ -15,9 +16,9 @@ from sparc_search.errors import NotThere, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection.answer import explained
 from sparc_search.inspection.plain import view_from
-from sparc_search.records import Reply, Strategy
+from sparc_search.records import Document, Reading, Reply, Section, Strategy
 
-from . import requests
+from . import etags, requests
 from .limits import WebLimits, read_body
 from .parameters import Parameters, short
 from .problems import HttpProblem, invalid
@@ -36,12 +37,33 @@ async def ask_one(request: Request) -> Response:
     wanted = requests.ask_of(request.query_params, state.parameters, state.index.settings, strict=True)
     if not wanted.question:
         raise invalid("q", "there is no question", "send one as ?q=…")
-    return await reply(state, lambda: ask_json(state.index, wanted))
+    return await reply(request, lambda: ask_json(state.index, wanted))
 
 
-async def reply(state: AppState, work: Any) -> Response:
-    """The result of some work as JSON, in which no string is endless."""
-    return StrictJSON(cut_long(await state.gate.run(work), state.limits.string))
+async def search(request: Request) -> Response:
+    """`GET /api/v1/search`: the passages (or sentences, or documents) that fit some words best."""
+    state = state_of(request)
+    wanted = requests.search_of(request.query_params, state.parameters, state.index.settings)
+    if not wanted.question:
+        raise invalid("q", "there is nothing to search for", "send it as ?q=…")
+    return await reply(request, lambda: ask_json(state.index, wanted))
+
+
+async def reply(request: Request, work: Callable[[], Any], *, tagged: bool = True) -> Response:
+    """The result of some work as JSON, in which no string is endless; nothing, if the client has it already."""
+    state, known = state_of(request), request.headers.get("if-none-match", "")
+    if not tagged:
+        return StrictJSON(cut_long(await state.run(work), state.limits.string))
+
+    def answer() -> tuple[str, Any]:
+        tag = etags.tag_of(state.index)
+        return tag, None if etags.is_known(tag, known) else cut_long(work(), state.limits.string)
+
+    tag, told = await state.run(answer)
+    headers = {"ETag": tag, **etags.HEADERS}
+    if told is None:
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+    return StrictJSON(told, headers=headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +86,8 @@ class ReplyView:
     snapshot: int
     seconds: Mapping[str, float]
     degraded: tuple[str, ...]
+    read: Reading | None
+    guess: bool
     answers: tuple[inspection.ExplainedAnswer, ...]
     explanation: Explanation | None
 
@@ -72,7 +96,14 @@ def ask_json(index: Index, wanted: requests.Ask) -> dict[str, Any]:
     """Answers, and with `explain` why."""
     where = dict(wanted.where)
     if not wanted.explain:
-        return reply_json(index.ask(wanted.question, k=wanted.k, strategy=wanted.strategy, where=where))
+        options = {
+            "k": wanted.k,
+            "unit": wanted.unit,
+            "all": wanted.all,
+            "strategy": wanted.strategy,
+            "read": wanted.read,
+        }
+        return reply_json(index.ask(wanted.question, where=where, **options))  # type: ignore[arg-type]
     view = view_of(index, wanted)
     query = inspection.question_query(index, wanted.question, where=where)
     shown = view.answers[: wanted.k]  # the one it is put beside may be further down
@@ -110,6 +141,9 @@ def view_of(index: Index, wanted: requests.Ask) -> inspection.AnswerView:
         k=wanted.k,
         strategy=wanted.strategy,
         where=dict(wanted.where),
+        read=wanted.read,
+        unit=wanted.unit,
+        all=wanted.all,
     )
 
 
@@ -127,7 +161,7 @@ async def ask_many(request: Request) -> Response:
         replies = state.index.ask_many(questions, **options)
         return {"replies": [reply_json(reply, explain=options["explain"]) for reply in replies]}
 
-    return await reply(state, work)
+    return await reply(request, work, tagged=False)
 
 
 def _object(body: bytes, known: Collection[str]) -> dict[str, Any]:
@@ -154,27 +188,37 @@ def _questions(value: object, limits: WebLimits) -> list[str]:
     return value
 
 
+def _whole(value: Any) -> Any:
+    """5.0 is a whole number to JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _options(body: Mapping[str, Any], state: AppState) -> dict[str, Any]:
     settings, limits, known = state.index.settings, state.limits, state.parameters
-    k, strategy = body.get("k", min(settings.top_k, limits.answers)), body.get("strategy", settings.strategy)
-    k = int(k) if isinstance(k, float) and k.is_integer() else k  # 5.0 is a whole number to JSON
+    k = body.get("k", min(settings.top_k, limits.answers))
+    k = _whole(k)
     known.k.value(str(k) if type(k) is int else "", shown=str(k)[:40])
-    known.strategy.value(str(strategy))
-    where, explain = body.get("where", {}), body.get("explain", False)
+    strategy = known.strategy.value(str(body.get("strategy", settings.strategy)))
+    unit = known.unit.value(str(body.get("unit", settings.unit)))
+    where = body.get("where", {})
     if not isinstance(where, dict) or not all(isinstance(value, str) for value in where.values()):
         raise invalid("where", "'where' is not an object of texts", 'send {"key": "value"}')
     if len(where) > limits.filters:
         raise invalid("where", f"there are {len(where)} filters", f"at most {limits.filters} are taken")
-    if not isinstance(explain, bool):
-        raise invalid("explain", "'explain' is neither true nor false")
-    return {"k": k, "strategy": strategy, "where": where, "explain": explain}
+    flags = {name: body.get(name, False) for name in ("explain", "all")}
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise invalid(name, f"{name!r} is neither true nor false")
+    read = _whole(body.get("read", settings.read))
+    known.read.value(str(read) if type(read) in (int, str) else "", shown=str(read)[:40])
+    return {"k": k, "unit": unit, "strategy": strategy, "where": where, "read": read, **flags}
 
 
 async def passage(request: Request) -> Response:
     """`GET /api/passages/{id}`."""
     state = state_of(request)
     wanted = requests.passage_of(request.path_params["id"], request.query_params, state.parameters, strict=True)
-    return await reply(state, lambda: inspection.to_json(passage_view(state.index, wanted)))
+    return await reply(request, lambda: inspection.to_json(passage_view(state.index, wanted)))
 
 
 def passage_view(index: Index, wanted: requests.PassageRequest) -> inspection.PassageView:
@@ -191,6 +235,40 @@ def passage_view(index: Index, wanted: requests.PassageRequest) -> inspection.Pa
     )
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentView:
+    """A document, and a part of its text."""
+
+    id: str
+    title: str
+    source: str
+    metadata: Mapping[str, str]
+    characters: int
+    """Of the whole text."""
+    start: int
+    """Where the part begins."""
+    text: str
+    sections: tuple[Section, ...]
+    """Those that begin in the part."""
+
+
+async def document(request: Request) -> Response:
+    """`GET /api/v1/documents/{id}`: a document as it was added; a long text part by part."""
+    state = state_of(request)
+    known = state.parameters
+    given = Parameters(request.query_params, state.limits, known.document_text)
+    id = short("id", request.path_params["id"], state.limits)
+    start, length = given.one(known.start, 0), given.one(known.length, state.limits.string)
+    return await reply(request, lambda: inspection.to_json(document_view(state.index.document(id), start, length)))
+
+
+def document_view(document: Document, start: int, length: int) -> DocumentView:
+    """A document, and the part of its text that begins at a character."""
+    text = document.text[start : start + length]
+    sections = tuple(section for section in document.sections if start <= section.start < start + length)
+    return view_from(DocumentView, document, characters=len(document.text), start=start, text=text, sections=sections)
+
+
 async def feature(request: Request) -> Response:
     """`GET /api/features/{name}`."""
     state = state_of(request)
@@ -198,7 +276,8 @@ async def feature(request: Request) -> Response:
     given = Parameters(request.query_params, state.limits, known.feature)
     name = short("name", request.path_params["name"], state.limits)
     k, bins, where = given.one(known.k, 20), given.one(known.bins, 20), dict(given.each(known.only))
-    return await reply(state, lambda: inspection.to_json(feature_view(state.index, name, k=k, bins=bins, where=where)))
+    options = {"k": k, "bins": bins, "where": where}
+    return await reply(request, lambda: inspection.to_json(feature_view(state.index, name, **options)))
 
 
 def feature_view(index: Index, name: str, **options: Any) -> inspection.FeatureView:
@@ -213,7 +292,8 @@ async def index(request: Request) -> Response:
     """`GET /api/index`."""
     state = state_of(request)
     Parameters(request.query_params, state.limits, ())
-    return await reply(state, lambda: inspection.to_json(state.overview()))
+    view = state.overview  # with the history of ingests, which grows without any change of the index
+    return await reply(request, lambda: inspection.to_json(view()), tagged=False)
 
 
 async def question(request: Request) -> Response:
@@ -221,7 +301,7 @@ async def question(request: Request) -> Response:
     state = state_of(request)
     known = state.parameters
     text = Parameters(request.query_params, state.limits, (known.q,)).one(known.q, "")
-    return await reply(state, lambda: inspection.to_json(inspection.question_view(state.index, text)))
+    return await reply(request, lambda: inspection.to_json(inspection.question_view(state.index, text)))
 
 
 async def suggest(request: Request) -> Response:
@@ -230,14 +310,14 @@ async def suggest(request: Request) -> Response:
     known = state.parameters
     given = Parameters(request.query_params, state.limits, known.suggest)
     text, k = given.one(known.text, ""), given.one(known.k, 10)
-    return await reply(state, lambda: inspection.to_json(inspection.suggest(state.index, text, k=k)))
+    return await reply(request, lambda: inspection.to_json(inspection.suggest(state.index, text, k=k)))
 
 
 async def discover(request: Request) -> Response:
     """`GET /api/discover`: passages or documents, one page of them, and the same as a query for OpenSearch."""
     state = state_of(request)
     wanted = requests.discover_of(request.query_params, state.parameters, strict=True)
-    return await reply(state, lambda: discover_json(state.index, wanted))
+    return await reply(request, lambda: discover_json(state.index, wanted))
 
 
 def discover_json(index: Index, wanted: requests.Discover) -> dict[str, Any]:

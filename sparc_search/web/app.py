@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
+from contextlib import AsyncExitStack, asynccontextmanager
 from http import HTTPStatus
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -21,7 +23,9 @@ from sparc_search.index import Index
 from . import api, ask_page, discover_page, downloads, feature_page, health, index_page, login, openapi, passage_page
 from .brake import Brake
 from .limits import Gate, WebLimits
+from .mcp import Lifespan, mcp_route
 from .metrics import Counting, Metrics, metrics
+from .openapi import V1
 from .presence import Presence
 from .problems import HttpProblem, problem_of
 from .rendering import STATIC
@@ -31,6 +35,20 @@ from .state import AppState
 
 log = logging.getLogger("sparc_search.web")
 
+OLD_API: Final = (
+    ("/ask", api.ask, ["GET", "POST"]),
+    ("/question", api.question, ["GET"]),
+    ("/passages/{id:path}", api.passage, ["GET"]),
+    ("/features/{name:path}", api.feature, ["GET"]),
+    ("/index", api.index, ["GET"]),
+    ("/discover", api.discover, ["GET"]),
+    ("/discover/download.csv", downloads.as_csv, ["GET"]),
+    ("/discover/download.json", downloads.as_json, ["GET"]),
+    ("/suggest", api.suggest, ["GET"]),
+)
+"""What was there before paths had a version: it answers at either."""
+NEW_API: Final = (("/search", api.search), ("/documents/{id:path}", api.document))
+
 ROUTES: tuple[BaseRoute, ...] = (
     Route("/", ask_page.page),
     Route("/passages/{id:path}", passage_page.page),
@@ -39,15 +57,8 @@ ROUTES: tuple[BaseRoute, ...] = (
     Route("/index", index_page.page),
     Route("/discover", discover_page.page),
     Route("/login", login.login, methods=["GET", "POST"]),
-    Route("/api/ask", api.ask, methods=["GET", "POST"]),
-    Route("/api/question", api.question),
-    Route("/api/passages/{id:path}", api.passage),
-    Route("/api/features/{name:path}", api.feature),
-    Route("/api/index", api.index),
-    Route("/api/discover", api.discover),
-    Route("/api/discover/download.csv", downloads.as_csv),
-    Route("/api/discover/download.json", downloads.as_json),
-    Route("/api/suggest", api.suggest),
+    *(Route(prefix + path, handler, methods=methods) for prefix in ("/api", V1) for path, handler, methods in OLD_API),
+    *(Route(V1 + path, handler) for path, handler in NEW_API),
     Route("/openapi.json", openapi.document),
     Route("/healthz", health.healthz),
     Route("/readyz", health.readyz),
@@ -74,6 +85,7 @@ def create_app(
     host: str = "127.0.0.1",
     allowed_hosts: Collection[str] = (),
     with_metrics: bool = False,
+    with_mcp: bool = False,
 ) -> Starlette:
     """An application that answers from an open index."""
     limits = limits or WebLimits()
@@ -86,15 +98,31 @@ def create_app(
     layers += [Middleware(Presence)]
     layers += [Middleware(Guard, only_with_token(token, brake))] if token else []
     layers += [Middleware(Counting, metrics=counters)] if counters else []
+    further = mcp_route(index, gate, limits) if with_mcp else None
     failures = (HttpProblem, SparcSearchError, HTTPException, Exception)
+    shared = AppState(index, limits, gate, token, brake, counters)
     app = Starlette(
-        routes=[*ROUTES, Mount("/static", VersionedFiles(directory=STATIC))],
+        lifespan=_together(shared.watch.running, *([further.lifespan] if further else [])),
+        routes=[*ROUTES, *([further.route] if further else []), Mount("/static", VersionedFiles(directory=STATIC))],
         middleware=layers,
         exception_handlers=dict.fromkeys(failures, _answer),
     )
     app.router.redirect_slashes = False
-    app.state.shared = AppState(index, limits, gate, token, brake, counters)
+    app.state.shared = shared
     return app
+
+
+def _together(*lifespans: Lifespan) -> Lifespan:
+    """All that runs for as long as the application does."""
+
+    @asynccontextmanager
+    async def running(app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for lifespan in lifespans:
+                await stack.enter_async_context(lifespan(app))
+            yield
+
+    return running
 
 
 async def _answer(request: Request, error: Exception) -> Response:

@@ -14,12 +14,12 @@ from sparc_search.errors import EngineError, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import AnswerView, Comparison, Difference, ExplainedAnswer, QuestionView
 from sparc_search.inspection.answer import compared
-from sparc_search.records import STRATEGIES, PartKind, ScorePart
+from sparc_search.records import STRATEGIES, UNITS, PartKind, ScorePart
 from sparc_search.stored import Listing
 
 from . import charts
 from .api import view_of
-from .excerpt import Excerpt, excerpt
+from .excerpt import Excerpt, excerpt, one_line
 from .replies import page_response
 from .requests import Ask, ask_of
 from .state import state_of
@@ -57,6 +57,8 @@ class Shown:
 
     answer: ExplainedAnswer
     excerpt: Excerpt
+    headline: str
+    """The phrase or sentence; empty where the unit is larger, and its title stands for it."""
     bar: tuple[charts.BarSegment, ...]
     starts: tuple[Match, ...]
     ends: tuple[Match, ...]
@@ -78,7 +80,7 @@ def _empty(index: Index, wanted: Ask) -> dict[str, Any]:
 
 
 def _common(index: Index, wanted: Ask) -> dict[str, Any]:
-    return {"page": "ask", "wanted": wanted, "strategies": STRATEGIES, "known": _metadata(index)}
+    return {"page": "ask", "wanted": wanted, "strategies": STRATEGIES, "units": UNITS, "known": _metadata(index)}
 
 
 def _metadata(index: Index) -> Mapping[str, Sequence[tuple[str, int]]]:
@@ -107,7 +109,8 @@ def _answered(index: Index, wanted: Ask) -> dict[str, Any]:
 def _shown(view: AnswerView, answer: ExplainedAnswer, wanted: Ask, scale: charts.Scale) -> Shown:
     return Shown(
         answer,
-        excerpt(answer.passage.text, answer.start, answer.end),
+        excerpt(answer.passage.text, answer.scored.start, answer.scored.end),
+        one_line(answer.text) if answer.unit in ("phrase", "sentence") else "",
         charts.stacked(answer.by_kind, scale),
         matches(answer.parts, "sparse start", {row.name: row.start for row in view.question.ngrams}),
         matches(answer.parts, "sparse end", {row.name: row.end for row in view.question.ngrams}),

@@ -77,7 +77,7 @@ def _asked(request: Request) -> tuple[AppState, requests.Discover]:
 
 async def _rows(state: AppState, wanted: requests.Discover, offset: int) -> list[dict[str, Any]]:
     page = replace(wanted, listing=replace(wanted.listing, offset=offset, size=PAGE))
-    listed = await state.gate.run(lambda: inspection.to_json(discover_view(state.index, page)))
+    listed = await state.run(lambda: inspection.to_json(discover_view(state.index, page)))
     rows: list[dict[str, Any]] = cut_long(listed[wanted.of], state.limits.string)
     return rows
 

@@ -29,6 +29,11 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
     return Excerpt(_last(before, cut=first > 0), shortened(answer.strip()), _first(after, cut=last < len(text)))
 
 
+def one_line(text: str) -> str:
+    """A text on one line, its middle left out if it is long."""
+    return shortened(_SPACE.sub(" ", text).strip())
+
+
 def shortened(text: str) -> str:
     """A text whose middle is left out if it is long."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 3 :]}"

@@ -11,8 +11,8 @@ from .state import state_of
 
 
 async def healthz(request: Request) -> Response:
-    """`GET /healthz`: the process is alive."""
-    return StrictJSON({"status": "ok"})
+    """`GET /healthz`: the process is alive, and which state of the index it serves."""
+    return StrictJSON({"status": "ok", **(await state_of(request).watch.seen()).as_json()})
 
 
 async def readyz(request: Request) -> Response:

@@ -27,6 +27,7 @@ class WebLimits:
     question: int = 1000
     """Characters of a question, a phrase or a name."""
     answers: int = 50
+    read: int = 20
     batch: int = 64
     """Questions of one POST."""
     filters: int = 20

@@ -13,7 +13,8 @@ from starlette.responses import Response
 from sparc_search import inspection
 from sparc_search.stored import DocumentFacts
 
-from .api import ReplyView
+from . import examples
+from .api import DocumentView, ReplyView
 from .limits import WebLimits
 from .parameters import Parameter
 from .replies import StrictJSON
@@ -21,6 +22,8 @@ from .requests import ApiParameters
 from .schemas import Schema, Schemas, exactly, reference
 from .state import state_of
 
+V1: Final = "/api/v1"
+"""Before every path of the API, as long as programs that use it need not change."""
 _TEXT: Final[Schema] = {"type": "string"}
 _INTEGER: Final[Schema] = {"type": "integer"}
 
@@ -34,6 +37,10 @@ ERRORS: Final[Mapping[int, str]] = {
     500: "Something went wrong in the server.",
     503: "Too many requests at once, or the index cannot be reached; Retry-After says when to come again.",
 }
+
+
+TAGGED: Final = frozenset(("ask", "search", "question", "passage", "document", "feature", "suggest", "discover"))
+"""Operations whose answers carry an ETag: they depend on the state of the index and on nothing else."""
 
 
 async def document(request: Request) -> Response:
@@ -53,7 +60,7 @@ def described(known: ApiParameters) -> dict[str, Any]:
             "version": version("sparc-search"),
             "description": "Answers questions from an index, and shows every weight behind an answer. "
             f"No string of an answer is longer than {known.limits.string:,} characters; "
-            "a longer one is cut and ends in `…`.",
+            "a longer one is cut and ends in `…`. Paths of 0.1, without `/v1`, answer as before.",
         },
         "paths": paths,
         "components": {
@@ -72,30 +79,52 @@ def _error() -> Schema:
 def _paths(known: ApiParameters, schemas: Schemas) -> dict[str, Any]:
     of, reply, listing = schemas.of, _reply(schemas), _listing(schemas)
     row: Schema = {"anyOf": [of(inspection.PassageFacts), of(DocumentFacts)]}
+    served: dict[str, Schema] = {
+        "index": {"type": ["string", "null"]},
+        "generation": {"type": ["integer", "null"]},
+        "behind": {"type": "boolean"},
+    }
+    alive = exactly({"status": _TEXT, **served}, optional=("behind",))
     ready = exactly({"status": _TEXT, "passages": _INTEGER, "snapshot": _INTEGER})
     phrase = "A passage with its weights, and those of one phrase of it (token, phrase or span)."
+    across = "An n-gram across the index."
+    text = "A document as it was added, and a part of its text."
     weights = "The weights of a question, without answering it."
     fitting = "Features, metadata and titles that fit what someone types."
     download = "All rows of a listing, as a file."
     operations: tuple[tuple[str, str, str, Sequence[Parameter[Any]], Schema | None], ...] = (
-        ("/api/ask", "ask", "Answer a question.", known.ask, reply),
-        ("/api/question", "question", weights, (known.q,), of(inspection.QuestionView)),
-        ("/api/passages/{id}", "passage", phrase, known.passage, of(inspection.PassageView)),
-        ("/api/features/{name}", "feature", "An n-gram across the index.", known.feature, of(inspection.FeatureView)),
-        ("/api/index", "index", "The index as a whole.", (), of(inspection.IndexView)),
-        ("/api/suggest", "suggest", fitting, known.suggest, of(inspection.Suggestions)),
-        ("/api/discover", "discover", "Passages or documents, one page of them.", known.listing, listing),
-        ("/api/discover/download.json", "download_json", download, known.listing, {"type": "array", "items": row}),
-        ("/api/discover/download.csv", "download_csv", download, known.listing, None),
-        ("/healthz", "healthz", "The process is alive.", (), exactly({"status": _TEXT})),
+        (f"{V1}/ask", "ask", "Answer a question.", known.ask, reply),
+        (f"{V1}/search", "search", "Passages, sentences or documents that fit a query.", known.search, reply),
+        (f"{V1}/question", "question", weights, (known.q,), of(inspection.QuestionView)),
+        (f"{V1}/passages/{{id}}", "passage", phrase, known.passage, of(inspection.PassageView)),
+        (f"{V1}/documents/{{id}}", "document", text, known.document_text, of(DocumentView)),
+        (
+            f"{V1}/features/{{name}}",
+            "feature",
+            across,
+            known.feature,
+            of(inspection.FeatureView),
+        ),
+        (f"{V1}/index", "index", "The index as a whole.", (), of(inspection.IndexView)),
+        (f"{V1}/suggest", "suggest", fitting, known.suggest, of(inspection.Suggestions)),
+        (f"{V1}/discover", "discover", "Passages or documents, one page of them.", known.listing, listing),
+        (f"{V1}/discover/download.json", "download_json", download, known.listing, {"type": "array", "items": row}),
+        (f"{V1}/discover/download.csv", "download_csv", download, known.listing, None),
+        ("/healthz", "healthz", "The process is alive, and which state of the index it serves.", (), alive),
         ("/readyz", "readyz", "The index can be read.", (), ready),
     )
     paths: dict[str, Any] = {}
     for path, name, summary, parameters, schema in operations:
         told = [*_in_path(path, known.limits), *(parameter.described(known.limits) for parameter in parameters)]
-        paths[path] = {"get": _operation(name, summary, told, schema)}
-    paths["/api/ask"]["post"] = _batch(known, reply)
+        told = [_with_example(parameter) for parameter in told]
+        paths[path] = {"get": _operation(name, summary, told, schema, tagged=name in TAGGED)}
+    paths[f"{V1}/ask"]["post"] = _batch(known, reply)
     return paths
+
+
+def _with_example(parameter: dict[str, Any]) -> dict[str, Any]:
+    example = examples.PARAMETERS.get(parameter["name"])
+    return parameter if example is None else parameter | {"example": example}
 
 
 def _in_path(path: str, limits: WebLimits) -> list[dict[str, Any]]:
@@ -108,7 +137,10 @@ def _batch(known: ApiParameters, reply: Schema) -> dict[str, Any]:
     body = exactly(known.batch, optional=set(known.batch) - {"questions"})
     replies = exactly({"replies": {"type": "array", "items": reply}})
     operation = _operation("ask_many", "Answer many questions.", [], replies)
-    operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    operation["requestBody"] = {
+        "required": True,
+        "content": {"application/json": {"schema": body, "example": examples.BATCH}},
+    }
     operation["responses"] |= {
         "400": _failed("The body is not a JSON object."),
         "413": _failed(f"The body has more than {known.limits.body:,} bytes."),
@@ -133,13 +165,17 @@ def _listing(schemas: Schemas) -> Schema:
 
 
 def _operation(
-    name: str, summary: str, parameters: Sequence[Mapping[str, Any]], schema: Schema | None
+    name: str, summary: str, parameters: Sequence[Mapping[str, Any]], schema: Schema | None, *, tagged: bool = False
 ) -> dict[str, Any]:
     content = {"application/json": {"schema": schema}} if schema else {"text/csv": {"schema": _TEXT}}
     answers: dict[str, Any] = {"200": {"description": "Done.", "content": content}}
+    answers |= {"304": {"description": "The answer of the given ETag still holds."}} if tagged else {}
     answers |= {str(status): _failed(text) for status, text in ERRORS.items()}
     return {"operationId": name, "summary": summary, "parameters": list(parameters), "responses": answers}
 
 
 def _failed(text: str) -> dict[str, Any]:
-    return {"description": text, "content": {"application/json": {"schema": reference("Error")}}}
+    return {
+        "description": text,
+        "content": {"application/json": {"schema": reference("Error"), "example": examples.ERROR}},
+    }

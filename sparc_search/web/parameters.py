@@ -97,6 +97,12 @@ def choice(name: str, choices: Mapping[str, Value], help: str = "") -> Parameter
     return Parameter(name, {"enum": list(choices)}, lambda text: choices[text], remedy, help)
 
 
+def reading(name: str, most: int, help: str) -> Parameter[str]:
+    """How many passages are read again: never, auto, or a number."""
+    values = {value: value for value in ("never", "auto", *map(str, range(1, most + 1)))}
+    return replace(choice(name, values, help), remedy=f"give never, auto, or a number from 1 to {most}")
+
+
 def flag(name: str, help: str) -> Parameter[bool]:
     """Yes or no."""
     return replace(choice(name, _FLAGS, help), schema={"type": "boolean"})

@@ -24,7 +24,7 @@ class StrictJSON(JSONResponse):
 
 async def page_response(request: Request, template: str, work: Callable[[], Mapping[str, Any]]) -> Response:
     """A page made of what `work` finds, which is done behind the gate."""
-    return HTMLResponse(await state_of(request).gate.run(lambda: render(template, **work())))
+    return HTMLResponse(await state_of(request).run(lambda: render(template, **work())))
 
 
 def problem_response(problem: HttpProblem, *, page: bool) -> Response:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from starlette.datastructures import QueryParams
 
-from sparc_search.records import FIELDS, SIDES, STRATEGIES, Side, Strategy
+from sparc_search.records import FIELDS, SIDES, STRATEGIES, UNITS, Side, Strategy, Unit
 from sparc_search.settings import Settings
 from sparc_search.stored import Listing
 
@@ -24,6 +24,7 @@ from .parameters import (
     offsets,
     pairs,
     question,
+    reading,
     short,
     text,
 )
@@ -42,17 +43,25 @@ class ApiParameters:
         self.q = question("q", limits)
         self.k = integer("k", 1, limits.answers, "How many.")
         self.strategy = choice("strategy", {strategy: strategy for strategy in STRATEGIES})
+        self.unit = choice("unit", {unit: unit for unit in UNITS}, "How much is an answer.")
+        self.all = flag("all", "Equal answers one by one, not as one with all its places.")
         self.only = pairs("where", limits, "Metadata a passage must have, as key=value; each key once.")
         self.explain = flag("explain", "Say why: n-gram by n-gram, and beside the runner-up.")
         self.rank = integer("rank", 1, limits.answers, "The answer that is put beside another one.")
         self.against = integer("against", 1, limits.answers, "The other one; the next if not given.")
-        self.ask = (self.q, self.k, self.strategy, self.only, self.explain, self.rank, self.against)
+        self.read = reading("read", limits.read, "Passages that a reader reads again: never, auto, or how many.")
+        several = (self.explain, self.rank, self.against, self.read)
+        self.search = (self.q, self.k, self.unit, self.strategy, self.only)
+        self.ask = (*self.search, self.all, *several)
         self.batch = {
             "questions": {"type": "array", "items": self.q.schema, "minItems": 1, "maxItems": limits.batch},
             "k": self.k.schema,
+            "unit": self.unit.schema,
+            "all": self.all.schema,
             "strategy": self.strategy.schema,
             "where": {"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": limits.filters},
             "explain": self.explain.schema,
+            "read": {"anyOf": [self.read.schema, {"type": "integer", "minimum": 1, "maximum": limits.read}]},
         }
         """The fields of a body, by name; all but the questions are optional."""
 
@@ -65,6 +74,10 @@ class ApiParameters:
         self.min = number("min", 1000, "Least weight that is listed.")
         self.tab = choice("tab", {"table": "table", "json": "json"})
         self.passage = (self.token, self.phrase, self.span, self.side, self.n, self.min)
+
+        self.start = integer("start", 0, 999_999_999, "The character to begin at.")
+        self.length = integer("length", 1, limits.string, "Most characters to give.")
+        self.document_text = (self.start, self.length)
 
         self.bins = integer("bins", 1, 100)
         self.feature = (self.k, self.bins, self.only)
@@ -98,14 +111,18 @@ class Ask:
     rank: int = 1
     """The answer that is put beside another one."""
     against: int | None = None
+    read: str = "never"
+    unit: Unit = "phrase"
+    all: bool = False
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
         changed = replace(self, **changes)
         pairs: Query = [("q", changed.question), ("k", changed.k), ("strategy", changed.strategy)]
+        pairs += [("unit", changed.unit if changed.unit != "phrase" else ""), ("all", "true" if changed.all else "")]
         pairs += [("where", f"{key}={value}") for key, value in changed.where]
         pairs += [("explain", "true" if changed.explain else ""), ("rank", changed.rank if changed.rank > 1 else "")]
-        return [*pairs, ("against", changed.against)]
+        return [*pairs, ("against", changed.against), ("read", changed.read if changed.read != "never" else "")]
 
     def page(self, **changes: Any) -> str:
         """The address of its page."""
@@ -114,6 +131,12 @@ class Ask:
     def twin(self) -> str:
         """The address of the same as JSON."""
         return with_query("/api/ask", self.query(explain=True))
+
+
+def search_of(query: QueryParams, known: ApiParameters, settings: Settings) -> Ask:
+    """What an address searches for: passages, unless it says otherwise."""
+    Parameters(query, known.limits, known.search)
+    return ask_of(query, known, settings.changed(unit="passage"), strict=True)
 
 
 def ask_of(query: QueryParams, known: ApiParameters, settings: Settings, *, strict: bool) -> Ask:
@@ -131,6 +154,9 @@ def ask_of(query: QueryParams, known: ApiParameters, settings: Settings, *, stri
         given.one(known.explain, False),
         given.one(known.rank, 1),
         given.one(known.against, None),
+        given.one(known.read, settings.read),
+        given.one(known.unit, known.unit.value(settings.unit)),
+        given.one(known.all, False),
     )
 
 

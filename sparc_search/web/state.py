@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from starlette.requests import Request
 
@@ -15,9 +16,12 @@ from sparc_search.loaders import history
 from .brake import Brake
 from .limits import Gate, WebLimits
 from .requests import ApiParameters
+from .watching import Watch
 
 if TYPE_CHECKING:
     from .metrics import Metrics
+
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -30,20 +34,34 @@ class AppState:
     token: str
     brake: Brake
     metrics: Metrics | None = None
-    parameters: ApiParameters = field(init=False)
-    _overview: inspection.IndexView | None = None
+    watch: Watch = field(init=False)
+    _parameters: dict[tuple[int, ...], ApiParameters] = field(default_factory=dict)
+    _overview: tuple[tuple[str, int], inspection.IndexView] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.parameters = ApiParameters(self.limits, self.index.encoder.ngrams)
+        self.watch = Watch(self.index)
+
+    @property
+    def parameters(self) -> ApiParameters:
+        """What may be asked for. Which n-grams there are depends on the model."""
+        ngrams = tuple(self.index.encoder.ngrams)
+        if ngrams not in self._parameters:
+            self._parameters[ngrams] = ApiParameters(self.limits, ngrams)
+        return self._parameters[ngrams]
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Some work behind the gate, all of it with one model."""
+        return await self.gate.run(lambda: self.index.following(work))
 
     def overview(self) -> inspection.IndexView:
         """The index as a whole; looked at again when it has changed."""
-        snapshot = self.index.engine.statistics().snapshot
+        with self.index.engine.view() as now:
+            seen = (now.identity, now.statistics([]).snapshot)
         with self._lock:
-            view = self._overview
-            if view is None or view.snapshot != snapshot:
-                view = self._overview = inspection.index_view(self.index)
+            if self._overview is None or self._overview[0] != seen:
+                self._overview = (seen, inspection.index_view(self.index))
+            view = self._overview[1]
         location = self.index.settings.index
         runs, rejected = tuple(history.ingests(location)), tuple(history.rejects(location))
         return replace(view, ingests=runs, rejects=rejected)  # a run that adds nothing leaves its line too

@@ -81,14 +81,88 @@ def test_explain_shows_a_sum(folder: Path, capsys: Out) -> None:
     assert total.split()[1] == "6.212"
 
 
-def test_answers_of_one_document_stand_together(folder: Path, toy_encoder: Encoder, capsys: Out) -> None:
+def test_answers_stand_in_their_order_each_with_its_source(folder: Path, toy_encoder: Encoder, capsys: Out) -> None:
     fill(folder, toy_encoder, Document("other", "The Eiger was climbed in 1921.", "Other"))
     assert run(["ask", EIGER, "--top-k", "4"]) == 0
     lines = capsys.readouterr().out.splitlines()
     ranks = [match[1] for line in lines if (match := re.match(r" (\d)\. ", line))]
-    assert sorted(ranks) == ["1", "2", "3", "4"]
-    assert ranks != sorted(ranks)
-    assert sum("Alps" in line for line in lines) == 1
+    assert ranks == ["1", "2", "3", "4"]
+    assert sum("Alps · alps.md" in line for line in lines) == 3
+
+
+def test_each_answer_has_its_own_page_and_line(folder: Path, toy_encoder: Encoder, capsys: Out) -> None:
+    (folder / "log.md").write_text("# Log\n\nNobody came.\n\nThe *Niesen* was\nclimbed in **1777**.\n")
+    fill(
+        folder,
+        toy_encoder,
+        Document("log", "Nobody came.\n\nThe Niesen was climbed in 1777.", "Log", "log.md", {"kind": "log"}),
+    )
+    assert run(["ask", "When was the Niesen climbed?", "--where", "kind=log", "--top-k", "1"]) == 0
+    assert "Log · log.md:6" in capsys.readouterr().out
+
+
+def test_a_line_end_in_an_answer_is_a_space(folder: Path, toy_encoder: Encoder, capsys: Out) -> None:
+    fill(folder, toy_encoder, plain("lines", "Climbed by Charles\n   Barrington.", {"kind": "lines"}))
+    assert run(["ask", "Who climbed?", "--where", "kind=lines", "--unit", "sentence", "--top-k", "1"]) == 0
+    assert "Charles Barrington" in capsys.readouterr().out.replace("[", "").replace("]", "")
+
+
+def test_equal_answers_are_one_with_all_its_sources(folder: Path, toy_encoder: Encoder, capsys: Out) -> None:
+    for name in ("a.md", "b.md"):
+        (folder / name).write_text("The Niesen was climbed in 1777.")
+        fill(folder, toy_encoder, Document(name, "The Niesen was climbed in 1777.", "Niesen", name, {"kind": "copy"}))
+    fill(folder, toy_encoder, Document("c", "In 1777 the Niesen was climbed.", "Other", "c.md", {"kind": "copy"}))
+    call = ["ask", "When was the Niesen climbed?", "--where", "kind=copy", "--top-k", "1"]
+    assert run(call) == 0
+    out = capsys.readouterr().out
+    assert ", in 3 documents" in out
+    assert "Niesen · a.md:1\n    Niesen · b.md:1 · identical file\n    Other · c.md\n" in out
+    assert run([*call, "--all", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["answers"][0]["others"] == []
+
+
+def test_a_unit_holds_its_phrase(folder: Path, capsys: Out) -> None:
+    assert run(["ask", EIGER, "--unit", "sentence", "--top-k", "1"]) == 0
+    assert " 1. The Eiger was first climbed in [1858] by Charles Barrington.  score 6." in capsys.readouterr().out
+    assert run(["ask", EIGER, "--unit", "document", "--top-k", "2"]) == 0
+    out = capsys.readouterr().out
+    assert " 1. Alps  score" in out
+    assert " 2. Seas  score" in out
+    assert run(["ask", EIGER, "--unit", "passage", "--json"]) == 0
+    reply = json.loads(capsys.readouterr().out)
+    best = reply["answers"][0]
+    assert (best["unit"], best["text"], best["phrase"]["text"]) == ("passage", best["passage"]["text"], "1858")
+    assert run(["ask", EIGER, "--unit", "chapter"]) == 2
+
+
+def test_search_has_the_dress_of_a_search_tool(folder: Path, capsys: Out) -> None:
+    assert run(["search", "eiger", "climbed", "--top-k", "2"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^ 1\. Alps  \d", out)
+    assert "The [Eiger] was first [climbed] in 1858 by Charles Barrington." in out
+    assert "    alps.md\n" in out
+    assert run(["search", "eiger", "--json"]) == 0
+    hits = json.loads(capsys.readouterr().out)["answers"]
+    assert len({hit["passage"]["id"] for hit in hits}) == len(hits) == 3
+    assert run(["search"]) == 2
+
+
+def test_comments_in_a_file_of_questions(folder: Path, capsys: Out) -> None:
+    (folder / "questions.txt").write_text(f"# mountains\n{EIGER}\n  # the end\n")
+    assert run(["ask", "--file", "questions.txt", "--jsonl"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+def test_open_opens_the_source_at_its_line(folder: Path, capfd: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "alps.md").write_text("# Alps\n\nThe Eiger was first climbed in 1858 by Charles Barrington.\n")
+    monkeypatch.setenv("EDITOR", "echo edited")
+    monkeypatch.delenv("VISUAL", raising=False)
+    assert run(["ask", EIGER, "--top-k", "1", "--open"]) == 0
+    assert f"edited +3 {folder / 'alps.md'}\n" in capfd.readouterr().out
+    assert run(["ask", "--open", "--file", "questions.txt"]) == 2
+    (folder / "alps.md").unlink()
+    assert run(["ask", EIGER, "--open"]) == 1
+    assert "no file to open: alps.md" in capfd.readouterr().err
 
 
 def test_filters(folder: Path, capsys: Out) -> None:
@@ -155,15 +229,19 @@ def test_a_guess_is_called_one(folder: Path, toy_plugin: Path, capsys: Out, monk
     monkeypatch.setattr(module.ToyEncoder, "card", card, raising=False)
     assert run(["ask", EIGER, "--min-confidence", "0.9"]) == 0
     out = capsys.readouterr().out
-    assert "No answer that is sure enough (31%). The best guess:" in out
-    assert "1858" in out
-    assert "1865" not in out
+    assert "Not found in your documents. Best guess: 1858  score 6.21, confidence 31%" in out
+    assert "Other guesses: 2. 1865" in out
     assert run(["ask", EIGER, "--min-confidence", "0.9", "--json"]) == 0
     reply = json.loads(capsys.readouterr().out)
     assert reply["guess"] is True
     assert reply["confidence"] == pytest.approx(0.3127, abs=1e-3)
     assert run(["ask", EIGER, "--min-confidence", "0.1"]) == 0
-    assert "confidence 31%" in capsys.readouterr().out
+    assert " 1. 1858  score 6.21, confidence 31%" in capsys.readouterr().out
+    monkeypatch.setenv("SPARC_SEARCH_MIN_CONFIDENCE", "0.5")
+    assert run(["ask", EIGER]) == 0
+    assert "Not found" in capsys.readouterr().out
+    assert run(["ask", EIGER, "--unit", "passage"]) == 0  # the confidence is in the phrase
+    assert "Not found" not in capsys.readouterr().out
 
 
 def test_nothing_hostile_reaches_the_terminal(folder: Path, toy_encoder: Encoder, capsys: Out) -> None:
@@ -196,8 +274,8 @@ def shown(text: str, span: str) -> str:
 def test_the_sentence_is_cut_out() -> None:
     text = 'One is here. "Two is 22." Three costs 3.50 now! Four?'
     assert shown(text, "here") == "One is [here]."
-    assert shown(text, "22") == '"Two is [22].'
-    assert shown(text, "3.50") == '" Three costs [3.50] now!'
+    assert shown(text, "22") == '"Two is [22]."'
+    assert shown(text, "3.50") == "Three costs [3.50] now!"
     assert shown(text, "Four") == "[Four]?"
     assert shown("a\nb  c\n\nd", "c") == "a b [c]"
 
@@ -237,6 +315,7 @@ def test_the_prompt_knows_its_commands(index: Index, capsys: Out) -> None:
         (":explain", "proposed by dense search"),
         (":source 1", "The Eiger was first climbed"),
         (":help", ":strategy"),
+        (":help", ":open [N]"),
     ):
         ask_prompt.answer_line(index, talk, line)
         assert expected in capsys.readouterr().out
@@ -249,6 +328,8 @@ def test_the_prompt_knows_its_commands(index: Index, capsys: Out) -> None:
         (":source", "ask something first"),
         (":strategy best", "known are: hybrid, sparse, dense"),
         (":top many", "takes a number"),
+        (":unit book", "known are: phrase, sentence, passage, document"),
+        (":open", "ask something first"),
         (":top 0", "takes a number"),
         (":nonsense", "no command :nonsense"),
     ],
@@ -270,7 +351,7 @@ def test_a_whole_conversation(index: Index, capsys: Out, tmp_path: Path) -> None
 
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         keys.send_text(f"{EIGER}\n:top 1\n{EIGER}\n:quit\n")
-        ask_prompt.converse(index, {}, 0.0, explain=False)
+        ask_prompt.converse(index, {}, explain=False)
     out, err = capsys.readouterr()
     assert out.count(" 1. 1858") == 2
     assert out.count(" 2. 1865") == 1
@@ -287,7 +368,7 @@ def test_an_error_does_not_end_the_conversation(index: Index, capsys: Out) -> No
 
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         keys.send_text(f"\x9f\n{EIGER}\n\x04")  # a control character, a question, Ctrl-D
-        ask_prompt.converse(index, {}, 0.0, explain=False)
+        ask_prompt.converse(index, {}, explain=False)
     out, err = capsys.readouterr()
     assert "the question is empty" in err
     assert "1858" in out

@@ -70,7 +70,7 @@ def test_an_index_that_is_there(run_cli: RunCli, tmp_path: Path) -> None:
     assert run_cli("ingest", "a.txt", env={"SPARC_SEARCH_ENCODER": "toy"}).returncode == 0
     found = checks(run_cli("doctor", "--encoder", "toy", "--json"))
     assert found["index"]["status"] == "ok"
-    assert "1 passages, opened by local" in found["index"]["detail"]
+    assert "1 passage, opened by local" in found["index"]["detail"]
 
 
 def test_as_text(run_cli: RunCli) -> None:

@@ -145,6 +145,9 @@ def test_calibration_curve(folder: Path, capsys: Out) -> None:
     assert found["questions"] == 6
     assert sum(band["answers"] for band in found["bands"]) == 6
     assert 0 <= found["calibration_error"] <= 1
+    assert [row["threshold"] for row in found["thresholds"]] == sorted(row["threshold"] for row in found["thresholds"])
+    assert run(["evaluate", "calibrate", "dev.json", "--as-is"]) == 2  # the toy encoder gives no confidence
+    assert "gives no confidence" in capsys.readouterr().err
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
 
 

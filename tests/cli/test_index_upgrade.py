@@ -1,8 +1,9 @@
-"""`sparc-search index upgrade`: an index of an older format or another model is made anew from its stored texts."""
+"""`sparc-search index upgrade`: rows of the format before are copied; an older one, or another model's, is encoded."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import zipfile
 from pathlib import Path
@@ -15,6 +16,7 @@ from sparc_search import Index
 from sparc_search.cli.main import run
 from sparc_search.errors import IndexMismatch
 from sparc_search.stores.local import points
+from sparc_search.stores.local.database import FORMAT
 
 Out = pytest.CaptureFixture[str]
 COMMAND = "sparc-search index upgrade --index index"
@@ -23,19 +25,25 @@ QUESTION = golden.QUESTIONS[0]
 
 @pytest.fixture
 def folder(tmp_path: Path, toy_plugin: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to work in, with the golden index."""
+    """A folder to work in, with the golden index of today's format."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SPARC_SEARCH_ENCODER", "toy")
     monkeypatch.setenv("SPARC_SEARCH_INDEX", "index")
-    with zipfile.ZipFile(golden.ARCHIVE) as archive:
-        archive.extractall("index")
-    (tmp_path / "index" / "answers.json").unlink()
+    unpack(FORMAT)
     return tmp_path
+
+
+def unpack(number: int) -> None:
+    shutil.rmtree("index", ignore_errors=True)
+    with zipfile.ZipFile(golden.ARCHIVES[number]) as archive:
+        archive.extractall("index")
+    Path("index/answers.json").unlink()
 
 
 @pytest.fixture
 def older(folder: Path) -> Path:
-    """The same, stamped with an older format and another model; its blocks can no longer be read."""
+    """An index of an older format and another model; its blocks can no longer be read."""
+    unpack(2)
     connection = sqlite3.connect(folder / "index" / "data-1" / "index.db")
     connection.execute("UPDATE meta SET value = 'model-of-1999' WHERE key = 'encoder'")
     connection.execute("UPDATE encoded SET block = x'00', features = x'00'")
@@ -63,6 +71,54 @@ def test_an_older_index_is_upgraded_from_its_texts(older: Path, capsys: Out) -> 
     capsys.readouterr()
     assert run(["index", "upgrade"]) == 0
     assert "nothing to do" in capsys.readouterr().out
+
+
+@pytest.fixture
+def before(folder: Path) -> Path:
+    """An index of the format before."""
+    unpack(2)
+    return folder
+
+
+def test_rows_of_the_format_before_are_copied_and_nothing_is_encoded(
+    before: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["ask", QUESTION]) == 1
+    assert COMMAND in capsys.readouterr().err
+    module = __import__("sparc_search_toy_encoder")
+    with monkeypatch.context() as patch:
+        patch.setattr(module.ToyEncoder, "encode_passages", None)
+        assert run(["index", "upgrade", "--json"]) == 0
+    assert out(capsys) == {"documents": 0, "passages": 14, "unchanged": 13}
+    assert "Barrington" in ask()
+    assert run(["index", "verify"]) == 0
+
+
+def test_what_cannot_be_copied_is_encoded(before: Path, capsys: Out) -> None:
+    connection = sqlite3.connect("index/data-1/index.db")
+    connection.execute("UPDATE encoded SET block = x'00' WHERE passage = 1")
+    connection.commit()
+    connection.close()
+    assert run(["index", "upgrade", "--json"]) == 0
+    assert out(capsys) == {"documents": 13, "passages": 14, "unchanged": 0}
+    assert run(["index", "verify"]) == 0
+
+
+@pytest.mark.parametrize("point", ["rebuilt beside", "switched"])
+def test_a_copy_that_is_stopped_is_begun_anew(
+    before: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    def stop(name: str) -> None:
+        if name == point:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(points, "reached", stop)
+        assert run(["index", "upgrade"]) == 130
+    assert run(["ask", QUESTION]) == (0 if point == "switched" else 1)
+    assert run(["index", "upgrade"]) == 0
+    assert "Barrington" in ask()
+    assert run(["index", "verify"]) == 0
 
 
 def test_an_older_index_is_listed_and_exported(older: Path, capsys: Out) -> None:

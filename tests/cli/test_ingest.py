@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ from typing import IO, Any
 import pytest
 
 from sparc_search.cli import ingest
+from sparc_search.cli.ingest_progress import Forecast, expected_work, time_left
 from sparc_search.loaders.history import ingests
+from sparc_search.loaders.outcomes import IngestProgress
 
 RunCli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -47,7 +50,7 @@ def counts(done: subprocess.CompletedProcess[str]) -> tuple[int, ...]:
 
 
 def test_the_summary_is_the_only_thing_on_stdout(run_program: RunCli, corpus: Path, tmp_path: Path) -> None:
-    done = run_program("ingest", corpus, "--index", tmp_path / "index")
+    done = run_program("ingest", "--json", corpus, "--index", tmp_path / "index")
     assert (done.returncode, done.stderr) == (0, "")
     assert counts(done) == (2, 0, 0, 0, 0)
     found = summary(done)
@@ -55,20 +58,20 @@ def test_the_summary_is_the_only_thing_on_stdout(run_program: RunCli, corpus: Pa
     assert found["bytes_per_word"] > 0
     assert found["rejects_file"] is None
     assert "first_passages" not in found
-    again = run_program("ingest", corpus, "--index", tmp_path / "index")
+    again = run_program("ingest", "--json", corpus, "--index", tmp_path / "index")
     assert (again.returncode, counts(again)) == (0, (0, 2, 0, 0, 0))
 
 
 def test_what_was_ingested_answers(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
-    run_cli("ingest", corpus, "--index", tmp_path / "index")
+    run_cli("ingest", "--json", corpus, "--index", tmp_path / "index")
     done = run_cli("ask", "--index", tmp_path / "index", "--json", "When was the Eiger climbed?")
     assert "1858" in done.stdout
 
 
 def test_a_dry_run_makes_no_index(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
-    (corpus / "bad.txt").write_bytes(b"\xff")
+    (corpus / "bad.txt").write_bytes(b"\x00\xff\x00")
     (corpus / "picture.png").write_bytes(b"x")
-    done = run_cli("ingest", corpus, "--index", tmp_path / "index", "--dry-run")
+    done = run_cli("ingest", "--json", corpus, "--index", tmp_path / "index", "--dry-run")
     assert done.returncode == 3
     assert counts(done) == (2, 0, 1, 1, 0)
     found = summary(done)
@@ -79,12 +82,11 @@ def test_a_dry_run_makes_no_index(run_cli: RunCli, corpus: Path, tmp_path: Path)
 
 
 def test_rejects_are_written_retried_and_gone(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
-    (corpus / "bad.txt").write_bytes(b"Z\xfcrich")
+    (corpus / "bad.txt").write_bytes(b"\x00\xff\x00")
     (corpus / "lines.jsonl").write_text('[1]\n{"text": "A good line."}\n')
-    done = run_cli("ingest", corpus, "--index", tmp_path / "index")
+    done = run_cli("ingest", "--json", corpus, "--index", tmp_path / "index")
     assert (done.returncode, counts(done)) == (3, (3, 0, 2, 0, 0))
-    assert "not UTF-8: byte 0xfc at position 1" in done.stderr
-    assert "iconv" in done.stderr
+    assert f"rejected {corpus / 'bad.txt'}: " in done.stderr
     rejects = tmp_path / "index.rejects.jsonl"
     assert summary(done)["rejects_file"] == str(rejects)
     assert [json.loads(line)["source"] for line in rejects.read_text().splitlines()] == [
@@ -92,27 +94,27 @@ def test_rejects_are_written_retried_and_gone(run_cli: RunCli, corpus: Path, tmp
         str(corpus / "lines.jsonl"),
     ]
     (corpus / "bad.txt").write_text("Zürich")
-    done = run_cli("ingest", "--index", tmp_path / "index", "--retry-rejects")
+    done = run_cli("ingest", "--json", "--index", tmp_path / "index", "--retry-rejects")
     assert (done.returncode, counts(done)) == (3, (1, 1, 1, 0, 0))
     (corpus / "lines.jsonl").unlink()
-    done = run_cli("ingest", "--index", tmp_path / "index", "--retry-rejects")
+    done = run_cli("ingest", "--json", "--index", tmp_path / "index", "--retry-rejects")
     assert (done.returncode, counts(done)) == (0, (0, 0, 0, 1, 0))
     assert not rejects.exists()
 
 
 def test_sync_and_filters_and_corpus(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
     index = ("--index", tmp_path / "index", "--corpus", "mine")
-    assert counts(run_cli("ingest", corpus, *index, "--include", "*.md")) == (1, 0, 0, 1, 0)
-    assert counts(run_cli("ingest", corpus, *index)) == (1, 1, 0, 0, 0)
+    assert counts(run_cli("ingest", "--json", corpus, *index, "--include", "*.md")) == (1, 0, 0, 1, 0)
+    assert counts(run_cli("ingest", "--json", corpus, *index)) == (1, 1, 0, 0, 0)
     (corpus / "seas.txt").unlink()
-    assert counts(run_cli("ingest", corpus, *index, "--exclude", "*.txt")) == (0, 1, 0, 0, 0)
-    assert counts(run_cli("ingest", corpus, *index, "--sync")) == (0, 1, 0, 0, 1)
+    assert counts(run_cli("ingest", "--json", corpus, *index, "--exclude", "*.txt")) == (0, 1, 0, 0, 0)
+    assert counts(run_cli("ingest", "--json", corpus, *index, "--sync")) == (0, 1, 0, 0, 1)
 
 
 def test_standard_input_with_a_format_and_fields(run_cli: RunCli, tmp_path: Path) -> None:
     options = ("--format", "jsonl", "--id-field", "key", "--text-field", "abstract", "--title-field", "name")
     line = json.dumps({"key": "k", "abstract": "Some words.", "name": "N"})
-    done = run_cli("ingest", "-", "--index", tmp_path / "index", *options, "--dry-run", input=line)
+    done = run_cli("ingest", "--json", "-", "--index", tmp_path / "index", *options, "--dry-run", input=line)
     (passage,) = summary(done)["first_passages"]
     assert (passage["document_id"], passage["text"], passage["title"]) == ("k", "Some words.", "N")
 
@@ -136,7 +138,7 @@ def test_wrong_calls_say_what_to_do(
     run_cli: RunCli, corpus: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     (tmp_path / "empty").mkdir()
-    done = run_cli("ingest", *arguments, "--index", tmp_path / "index")
+    done = run_cli("ingest", "--json", *arguments, "--index", tmp_path / "index")
     assert done.returncode == code
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -144,7 +146,7 @@ def test_wrong_calls_say_what_to_do(
 
 def test_too_many_rejects_stop_it(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
     (corpus / "a.jsonl").write_text("bad\n" * 10)
-    done = run_cli("ingest", corpus, "--index", tmp_path / "index", "--max-rejects", "3")
+    done = run_cli("ingest", "--json", corpus, "--index", tmp_path / "index", "--max-rejects", "3")
     assert done.returncode == 1
     assert "rejects" in done.stderr
     assert summary(done)["stopped"] == "too many rejects"
@@ -153,13 +155,13 @@ def test_too_many_rejects_stop_it(run_cli: RunCli, corpus: Path, tmp_path: Path)
 def test_an_unreadable_file_is_one_reject(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
     """Root may read everything, so what cannot be read is a link that leads nowhere."""
     (corpus / "secret.txt").symlink_to("nowhere")
-    done = run_cli("ingest", corpus, "--index", tmp_path / "index")
+    done = run_cli("ingest", "--json", corpus, "--index", tmp_path / "index")
     assert (done.returncode, counts(done)) == (3, (2, 0, 1, 0, 0))
 
 
 def test_hostile_names_do_not_reach_the_terminal(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
-    (corpus / "evil\x1b[2J.txt").write_bytes(b"\xff")
-    done = run_cli("ingest", corpus, "--index", tmp_path / "index")
+    (corpus / "evil\x1b[2J.txt").write_bytes(b"\x00\xff\x00")
+    done = run_cli("ingest", "--json", corpus, "--index", tmp_path / "index")
     assert done.returncode == 3
     assert "\x1b" not in done.stdout + done.stderr
     assert "\x1b" not in (tmp_path / "index.rejects.jsonl").read_text()
@@ -167,7 +169,7 @@ def test_hostile_names_do_not_reach_the_terminal(run_cli: RunCli, corpus: Path, 
 
 def test_a_full_disk_is_said_and_the_index_keeps_what_it_had(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
-    run_cli("ingest", corpus, "--index", index)
+    run_cli("ingest", "--json", corpus, "--index", index)
     paragraphs = (f"Paragraph {number} with more words for a longer text." for number in range(500))
     (corpus / "new.txt").write_text("\n\n".join(paragraphs))
     script = (
@@ -182,7 +184,7 @@ def test_a_full_disk_is_said_and_the_index_keeps_what_it_had(run_cli: RunCli, co
     assert done.returncode == 1
     assert done.stderr.startswith("Error: ")
     assert "Traceback" not in done.stderr
-    again = run_cli("ingest", corpus, "--index", index)
+    again = run_cli("ingest", "--json", corpus, "--index", index)
     assert (again.returncode, counts(again)) == (0, (1, 2, 0, 0, 0))
 
 
@@ -200,6 +202,7 @@ def started(toy_plugin: Path, tmp_path: Path) -> Iterator[Callable[..., subproce
             "-m",
             "sparc_search.cli.main",
             "ingest",
+            "--json",
             *arguments,
             "--index",
             str(tmp_path / "index"),
@@ -232,7 +235,7 @@ def feed(process: subprocess.Popen[str], count: int) -> None:
 def has_documents(run_cli: RunCli, index: Path) -> bool:
     """Whether the running ingest has committed something: then nothing of it is new to a dry run."""
     line = json.dumps({"id": "d0", "text": "Document 0 speaks."})
-    done = run_cli("ingest", "-", "--format", "jsonl", "--index", index, "--dry-run", input=line)
+    done = run_cli("ingest", "--json", "-", "--format", "jsonl", "--index", index, "--dry-run", input=line)
     return done.returncode == 0 and summary(done)["unchanged"] == 1
 
 
@@ -264,21 +267,37 @@ def test_after_a_kill_it_goes_on_and_nothing_is_lost_or_double(
     process.kill()
     process.wait()
     lines = "".join(json.dumps({"id": f"d{n}", "text": f"Document {n} speaks."}) + "\n" for n in range(60))
-    done = run_cli("ingest", "-", "--format", "jsonl", "--index", tmp_path / "index", input=lines)
+    done = run_cli("ingest", "--json", "-", "--format", "jsonl", "--index", tmp_path / "index", input=lines)
     found = summary(done)
     assert found["unchanged"] >= 1
     assert found["unchanged"] + found["indexed"] == 60
-    again = run_cli("ingest", "-", "--format", "jsonl", "--index", tmp_path / "index", input=lines)
+    again = run_cli("ingest", "--json", "-", "--format", "jsonl", "--index", tmp_path / "index", input=lines)
     assert counts(again) == (0, 60, 0, 0, 0)
 
 
-def test_the_first_ctrl_c_asks_and_the_second_stops() -> None:
+def test_a_second_ctrl_c_ends_it_at_once_and_the_index_is_whole(
+    started: Callable[..., subprocess.Popen[str]], run_cli: RunCli, tmp_path: Path
+) -> None:
+    process = started("-", "--format", "jsonl")
+    feed(process, 50)
+    while not has_documents(run_cli, tmp_path / "index"):
+        assert process.poll() is None
+        time.sleep(0.2)
+    feed(process, 2000)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    checked = run_cli("index", "verify", "--index", tmp_path / "index")
+    assert (checked.returncode, checked.stdout[:11]) == (0, "all is well")
+
+
+def test_signals_are_as_before_afterwards() -> None:
     before = signal.getsignal(signal.SIGINT)
     with ingest._stop_on_signals() as stop:
         signal.raise_signal(signal.SIGTERM)
         assert stop.is_set()
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -296,15 +315,83 @@ def test_the_bar_is_for_terminals(started: Callable[..., subprocess.Popen[str]],
     finally:
         os.close(ours)
     assert json.loads(out)["indexed"] == 2
-    assert b"documents" in shown
-    assert b"tokens/s" in shown
+    assert b"loading the model" in shown
+    assert b"passages" in shown
+
+
+def test_the_summary_is_for_a_person(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (corpus / name).write_bytes(b"\xff\xfe\x00")
+    (corpus / "c.txt").symlink_to("nowhere")
+    (corpus / "none.xyz").write_text("?")
+    done = run_cli("ingest", corpus, "--index", "index", "--readers", "1")
+    assert done.returncode == 3
+    first, second, *rest = done.stdout.splitlines()
+    assert re.fullmatch(r"2 documents indexed into index: 2 passages, \d+\.\d s", first)
+    assert second == "1 skipped"
+    assert rest[0] == "3 documents rejected:"
+    assert rest[1].startswith(f"  {corpus / 'a.txt'} and 1 more: ")
+    assert rest[2].startswith(f"  {corpus / 'c.txt'}: ")
+    assert rest[3:] == [
+        "  All of them are in index.rejects.jsonl; `--retry-rejects` reads them again.",
+        'Next: sparc-search ask "…" --index index',
+    ]
+
+
+def test_a_dry_run_shows_the_first_passages(run_cli: RunCli, corpus: Path) -> None:
+    done = run_cli("ingest", corpus, "--dry-run", "--readers", "1")
+    assert "2 documents would be indexed: 2 passages" in done.stdout
+    assert "  Alps: The Eiger was first climbed in 1858" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("progress", "total", "expected"),
+    [
+        ({"work": 0}, 1000, None),  # nothing is cut yet
+        ({"work": 50, "bytes_read": 100}, 1000, 500),
+        ({"work": 50, "bytes_read": 100}, 0, None),  # nobody knows how much there is
+        ({"work": 50, "bytes_read": 2000}, 1000, 50),
+        ({"work": 50, "bytes_read": 100, "reading": False}, 1000, 50),  # the rest was passed over
+    ],
+)
+def test_the_bar_counts_word_pieces(progress: dict[str, Any], total: int, expected: int | None) -> None:
+    event = IngestProgress(
+        **{"read": 1, "rejected": 0, "passages": 1, "tokens": 0, "bytes_read": 0, **progress}, seconds=1
+    )
+    assert expected_work(event, total) == expected
+
+
+def test_the_time_left_goes_by_the_pace_of_the_encoder() -> None:
+    def at(seconds: float, tokens: int) -> IngestProgress:
+        return IngestProgress(1, 0, 1, tokens, 100, seconds, work=1000)
+
+    forecast = Forecast()
+    assert forecast.seconds_left(at(60, 0), 1000) is None
+    assert forecast.seconds_left(at(70, 100), 1000) is None  # nobody knows how much of that was warming up
+    assert forecast.seconds_left(at(80, 200), 1000) == pytest.approx(80)
+    assert forecast.seconds_left(at(85, 200), 1000) == pytest.approx(75)  # the clock goes on between two batches
+    assert forecast.seconds_left(at(160, 1000), 1000) == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (None, "estimating the time"),
+        (3, "a few seconds left"),
+        (44, "about 40 s left"),
+        (780, "about 13 min left"),
+        (9000, "about 2.5 h left"),
+    ],
+)
+def test_the_time_left_in_words(seconds: float | None, said: str) -> None:
+    assert time_left(seconds) == said
 
 
 def test_the_index_remembers_its_ingests(run_cli: RunCli, corpus: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
-    run_cli("ingest", corpus, "--index", index)
-    run_cli("ingest", corpus, "--index", index, "--dry-run")  # writes nothing
-    run_cli("ingest", corpus, "--index", index)
+    run_cli("ingest", "--json", corpus, "--index", index)
+    run_cli("ingest", "--json", corpus, "--index", index, "--dry-run")  # writes nothing
+    run_cli("ingest", "--json", corpus, "--index", index)
     newest, oldest = ingests(index)
     assert oldest["indexed"] == newest["unchanged"] == newest["read"] - newest["skipped"] - newest["rejected"] > 0
     assert newest["paths"] == [str(corpus)]

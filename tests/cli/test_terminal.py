@@ -151,3 +151,18 @@ def test_a_dumb_terminal_has_no_bar() -> None:
 def test_no_progress_bar_in_a_pipe() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRESS], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "done\n")
+
+
+def test_a_pipe_gets_no_padding(capsys: pytest.CaptureFixture[str]) -> None:
+    table = terminal.bare_table("name", *terminal.numbers("count"))
+    table.add_row("a longer name", "1")
+    terminal.stdout().print(terminal.indented(table))
+    terminal.stdout().print(terminal.indented(terminal.styled("word " * 40)))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert max(map(len, lines)) == 203
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "0 passages"), (1, "1 passage"), (1357, "1,357 passages")])
+def test_one_is_one(number: int, said: str) -> None:
+    assert terminal.counted(number, "passage") == said

@@ -31,7 +31,7 @@ from sparc_search.cross_encoder.data import (
 )
 from sparc_search.cross_encoder.files import CrossEncoderCard, read_card, write_card
 from sparc_search.cross_encoder.network import CrossEncoderNetwork, export, load_base, run_torch
-from sparc_search.cross_encoder.reading import CrossEncoder, Window, best_spans, open_cross_encoder
+from sparc_search.cross_encoder.reading import CrossEncoder, PassageLogits, best_spans, open_cross_encoder, windows
 from sparc_search.cross_encoder.training import (
     NULL_WEIGHT,
     CrossEncoderSettings,
@@ -97,10 +97,9 @@ def test_a_long_passage_is_read_to_its_end() -> None:
 
 @given(st.integers(0, 60), st.integers(4, 12))
 def test_windows_hold_every_piece(length: int, window: int) -> None:
-    reader = CrossEncoder(CrossEncoderCard(BODY, window + 4, 12, 3, 0.0, {}, {}), PIECES, years)
-    cut = list(reader._windows(passages("lake " * length), window))
-    assert {window.first + at for window in cut for at in range(len(window.pieces.ids))} == set(range(length))
-    assert all(len(one.pieces.ids) <= window for one in cut)
+    cut = list(windows(np.arange(length, dtype=np.int32), window, 3))
+    assert {number for _, part in cut for number in part.tolist()} == set(range(length))
+    assert all(len(part) <= window and part.tolist()[:1] in ([first], []) for first, part in cut)
 
 
 @settings(deadline=None)
@@ -110,7 +109,7 @@ def test_the_best_span_is_the_best_legal_one(flags: list[int], seed: int) -> Non
     count = len(flags)
     logits = np.random.default_rng(seed).normal(size=(count, 2)).astype(np.float32)
     offsets = np.array([(at * 2, at * 2 + 1) for at in range(count)], np.int32)
-    window = Window(0, 0, Pieces(np.zeros(count, np.int32), offsets, np.array(flags, np.uint8)))
+    pieces = Pieces(np.zeros(count, np.int32), offsets, np.array(flags, np.uint8))
     legal = {
         (i * 2, j * 2 + 1): float(logits[i, 0]) + float(logits[j, 1])
         for i in range(count)
@@ -119,7 +118,7 @@ def test_the_best_span_is_the_best_legal_one(flags: list[int], seed: int) -> Non
         and not (j + 1 < count and flags[j + 1] & CONTINUES)
         and not all(flag & PUNCTUATION for flag in flags[i : j + 1])
     }
-    found = best_spans(window, logits, 3)
+    found = best_spans(0, PassageLogits(pieces, logits, 0.0), 3)
     assert len(found) == min(5, len(legal))
     assert [legal[span.start, span.end] for span in found] == sorted(legal.values(), reverse=True)[:5]
 

@@ -59,7 +59,7 @@ def test_the_same_command_again_finishes_the_work(
 
 def start(engine: Engine, toy_plugin: Path, corpus: Path) -> subprocess.Popen[str]:
     own = {"PYTHONPATH": str(toy_plugin), "SPARC_SEARCH_ENCODER": "toy"}
-    command = [sys.executable, "-m", "sparc_search.cli.main", "ingest", str(corpus)]
+    command = [sys.executable, "-m", "sparc_search.cli.main", "ingest", str(corpus), "--json"]
     environment = {**os.environ, **own, **engine.environment()}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

@@ -17,8 +17,10 @@ from small_corpus import DOCUMENTS, encode_all, words
 from sparc_search.encoder import Encoder
 from sparc_search.index import Index
 from sparc_search.settings import Settings
+from sparc_search.stores.local.database import FORMAT
 
-ARCHIVE = Path(__file__).parent.parent / "data" / "golden-index.zip"
+ARCHIVES = {number: Path(__file__).parent.parent / "data" / f"golden-format-{number}.zip" for number in (2, 3)}
+"""By their formats; the last is today's."""
 QUESTIONS = ("Who climbed the Eiger in 1858?", "Which sea has no outlet?", "red north 1901")
 
 
@@ -51,4 +53,4 @@ if __name__ == "__main__":
     sys.path.append(str(Path(__file__).parent.parent))
     from toy_encoder import open_encoder
 
-    make(open_encoder(), ARCHIVE)
+    make(open_encoder(), ARCHIVES[FORMAT])

@@ -1,8 +1,9 @@
 """Every test is of one group, by what it needs: `pytest --group fast` runs one of them, `make test` each in a process.
 
-    servers    asks for a search server
-    heavy      needs a library of an extra (torch, pyarrow, …), a browser, or more than a few seconds
-    fast       everything else: runs in the environment of `make check`
+    servers       asks for a search server
+    heavy         needs a library of an extra (torch, pyarrow, …), a browser, or more than a few seconds
+    integrations  stands in tests/integrations: needs other people's frameworks, in an environment of their own
+    fast          everything else: runs in the environment of `make check`
 
 What is left out is counted at the end of a run; it is never a skip. A module of tests that imports a library of an
 extra, directly or through our own modules, is heavy; a test that needs one only when it runs says so itself, with
@@ -22,8 +23,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 HELPERS = Path(__file__).parent
-GROUPS = ("servers", "heavy", "fast")
+GROUPS = ("servers", "heavy", "integrations", "fast")
 EXTRAS = {"bm25s", "ir_measures", "matplotlib", "mwparserfromhell", "onnx", "pyarrow", "torch", "transformers"}
+INTEGRATIONS = ROOT / "tests" / "integrations"
 HEAVY = {"extras", "browser", "slow"}
 """Markers that make a test heavy."""
 
@@ -46,19 +48,26 @@ class LeftOut(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         names = [node.name for node in ast.walk(_tree(self.path)) if isinstance(node, ast.FunctionDef)]
-        self.config.stash[left_out]["heavy"] += sum(name.startswith("test_") for name in names)
+        group = "integrations" if INTEGRATIONS in self.path.parents else "heavy"
+        self.config.stash[left_out][group] += sum(name.startswith("test_") for name in names)
         return []
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if parent.config.getoption("--group") in ("servers", "fast") and needs_extras(module_path):
+    group = parent.config.getoption("--group")
+    apart = INTEGRATIONS in module_path.parents
+    if group and apart != (group == "integrations"):
+        return LeftOut.from_parent(parent, path=module_path)
+    if group in ("servers", "fast") and needs_extras(module_path):
         return LeftOut.from_parent(parent, path=module_path)
     return None
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if needs_extras(item.path):
+    if INTEGRATIONS in item.path.parents:
+        item.add_marker(pytest.mark.integrations)
+    elif needs_extras(item.path):
         item.add_marker(pytest.mark.extras)
 
 
@@ -84,6 +93,8 @@ def group_of(item: pytest.Item) -> str:
     if "servers" in marks:
         assert "extras" not in marks, f"{item.nodeid} needs a server and an extra: part the two"
         return "servers"
+    if "integrations" in marks:
+        return "integrations"
     return "heavy" if marks & HEAVY else "fast"
 
 

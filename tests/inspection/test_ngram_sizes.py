@@ -72,6 +72,6 @@ def test_the_web_shows_it(trigrams: Index) -> None:
     assert "Bigrams" not in page
     assert {row["n"] for row in client.get("/api/passages/d/0?n=3").json()["ngrams"]} == {3}
     assert client.get("/api/passages/d/0?n=2").json()["error"]["remedy"] == "choose one of: both, 1, 3"
-    told = client.get("/openapi.json").json()["paths"]["/api/passages/{id}"]["get"]["parameters"]
+    told = client.get("/openapi.json").json()["paths"]["/api/v1/passages/{id}"]["get"]["parameters"]
     assert next(one["schema"] for one in told if one["name"] == "n") == {"enum": ["both", "1", "3"]}
     assert client.get("/?q=what is the golden dome").status_code == 200

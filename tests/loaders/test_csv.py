@@ -48,8 +48,30 @@ def test_a_row_of_the_wrong_length_is_one_reject(items: Items) -> None:
     assert last.id == "3"
 
 
-def test_an_unknown_header_is_rejected_row_by_row_with_the_remedy(items: Items) -> None:
-    found = items("csv", b"a,b,c,d\n1,2,3,4\n", "f.csv")
+def test_an_ordinary_header_makes_rows_of_column_and_value(items: Items) -> None:
+    first, second = items("csv", b"name,born,role\nAda King,1815,countess\nCharles,,\n", "staff_list.csv")
+    assert isinstance(first, Document)
+    assert (first.id, first.title) == ("staff_list.csv#1", "staff list")
+    assert first.text == "name: Ada King\nborn: 1815\nrole: countess"
+    assert first.metadata == {"name": "Ada King", "born": "1815", "role": "countess"}
+    assert isinstance(second, Document)
+    assert second.text == "name: Charles"
+
+
+def test_a_header_with_an_id_and_without_a_text(one: One) -> None:
+    document = one("csv", b"id,name,born\n7,Ada,1815\n", "f.csv")
+    assert (document.id, document.text) == ("7", "id: 7\nname: Ada\nborn: 1815")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "windows-1252", "utf-8-sig"])
+def test_other_encodings_are_read(one: One, encoding: str) -> None:
+    document = one("csv", "name,town\nJürg,Zürich\n".encode(encoding), "f.csv")
+    assert document.text == "name: Jürg\ntown: Zürich"
+    assert document.metadata.get("encoding", "utf-8-sig") == encoding
+
+
+def test_numbers_without_a_header_are_rejected_row_by_row_with_the_remedy(items: Items) -> None:
+    found = items("csv", b"5,6,7,8\n1,2,3,4\n", "f.csv")
     assert len(found) == 2
     assert all(isinstance(item, RejectedDocument) and "id, text, title" in item.remedy for item in found)
 
@@ -62,8 +84,8 @@ def test_a_quotation_without_end_is_bounded_and_one_reject(items: Items) -> None
     assert "the rest is not read" in bad.message
 
 
-def test_not_utf_8_is_rejected_with_the_line(items: Items) -> None:
-    first, bad = items("csv", b"id,text\n1,a\n2,\xff\n", "f.csv")
+def test_what_is_no_text_is_rejected_with_the_line(items: Items) -> None:
+    first, bad = items("csv", b"id,text\n1,a\n2,\xff\x01\n", "f.csv")
     assert isinstance(first, Document)
     assert isinstance(bad, RejectedDocument)
     assert "line 3: not UTF-8: byte 0xff at position 14" in bad.message

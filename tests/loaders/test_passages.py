@@ -1,42 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from letters import Letters
 
 from sparc_search.encoder import Encoder
 from sparc_search.loaders.builder import ARROW
 from sparc_search.loaders.passages import cut, cut_and_count, passage_id
-from sparc_search.records import Document, EncodedPassage, EncodedQuestion, Passage, Section
-
-
-class Letters:
-    """Word pieces of at most four characters, and nothing else: so that cuts inside words happen too."""
-
-    fingerprint = "letters"
-
-    def __init__(self, window: int) -> None:
-        self.window = window
-
-    def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        pieces, start = [], 0
-        for end in range(1, len(text) + 1):
-            if text[start].isspace():
-                start = end
-            elif end - start == 4 or end == len(text) or text[end].isspace():
-                pieces.append((start, end))
-                start = end
-        return pieces
-
-    def encode_passages(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
-        raise AssertionError("cutting encodes nothing")
-
-    def encode_questions(self, questions: Sequence[str]) -> list[EncodedQuestion]:
-        raise AssertionError("cutting encodes nothing")
-
+from sparc_search.records import BLOCK_KINDS, Document, Passage, Section
 
 WORDS = st.text("aB1. \n\t\r!?\"')\u2029é", max_size=60)
 TEXTS = st.lists(st.one_of(WORDS, st.just("\n\n"), st.just("x" * 70), st.text(max_size=20))).map("".join)
@@ -49,7 +23,8 @@ def documents(draw: st.DrawFn) -> Document:
     sections = []
     for place, following in pairwise([*places, len(text)]):
         skip = draw(st.integers(0, following - place))
-        sections.append(Section(place, draw(st.sampled_from(["", "Head"])), None, skip))
+        kind = draw(st.sampled_from([kind for kind in BLOCK_KINDS if kind != "furniture"]))
+        sections.append(Section(place, draw(st.sampled_from(["", "Head"])), None, 0 if kind else skip, kind))
     return Document("d", text, draw(st.sampled_from(["", "Title"])), "s", {}, tuple(sections))
 
 
@@ -63,20 +38,46 @@ def test_every_character_is_in_one_passage_and_no_passage_is_too_long(document: 
         assert passage.text == document.text[passage.start : end]
         assert passage.text == passage.text.strip()
         assert passage.number == number
-        assert len(encoder.token_offsets(passage.text)) == tokens <= window
+        assert len(encoder.token_offsets(passage.encoded_text or passage.text)) == tokens <= window
         places += [place for place in range(passage.start, end) if not document.text[place].isspace()]
     headings = {place for s in document.sections for place in range(s.start, s.start + s.skip)}
     wanted = [n for n, character in enumerate(document.text) if not character.isspace() and n not in headings]
-    assert places == wanted
+    assert without_bars(places, document) == without_bars(wanted, document)
+
+
+def without_bars(places: list[int], document: Document) -> list[int]:
+    """A bar between two cells may be in no passage."""
+    return [place for place in places if document.text[place] != "|"]
 
 
 @given(documents(), st.integers(1, 40))
-def test_joints_are_where_paragraphs_begin(document: Document, window: int) -> None:
+def test_the_alignment_leads_from_what_the_model_reads_to_what_is_shown(document: Document, window: int) -> None:
+    for passage in cut(document, Letters(window)):
+        if passage.encoded_text is None:
+            assert passage.alignment == ()
+            continue
+        at = shown = 0
+        for piece in passage.alignment:
+            assert piece.encoded_start == at < (at := piece.encoded_end)
+            assert piece.shown_start >= shown
+            shown = piece.shown_end
+            if piece.shown_start < shown:
+                read = passage.encoded_text[piece.encoded_start : piece.encoded_end]
+                assert read == passage.text[piece.shown_start : shown]
+        assert at == len(passage.encoded_text)
+        covered = {place for piece in passage.alignment for place in range(piece.shown_start, piece.shown_end)}
+        left_out = {character for place, character in enumerate(passage.text) if place not in covered}
+        assert all(character.isspace() or character == "|" for character in left_out)
+
+
+@given(documents(), st.integers(1, 40))
+def test_joints_are_where_blocks_begin(document: Document, window: int) -> None:
+    marked = {section.start for section in document.sections if section.kind}
     for passage in cut(document, Letters(window)):
         for joint in passage.joints:
             before, after = passage.text[:joint], passage.text[joint:]
             assert after == after.lstrip()
-            assert before != before.rstrip()
+            assert before != before.rstrip() or passage.start + joint in marked
         assert list(passage.joints) == sorted(set(passage.joints))
 
 

@@ -4,15 +4,18 @@ import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from letters import Letters
+
 from sparc_search.loaders.limits import ChildLimits
+from sparc_search.loaders.passages import cut
 from sparc_search.loaders.walk import Passed
 from sparc_search.records import Document
 
 One, Reject, ReadFiles = Callable[..., Document], Callable[..., str], Callable[..., list[Document | Passed]]
 
 
-def pdf(*pages: Sequence[str], info: str = "", more: Sequence[bytes] = ()) -> bytes:
-    """A PDF file with these lines on its pages, written by hand."""
+def pdf(*pages: Sequence[str] | bytes, info: str = "", more: Sequence[bytes] = ()) -> bytes:
+    """A PDF file with these lines (or this stream) on its pages, written by hand."""
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
@@ -20,8 +23,11 @@ def pdf(*pages: Sequence[str], info: str = "", more: Sequence[bytes] = ()) -> by
         b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
     ]
     for number, lines in enumerate(pages):
-        shown = " ".join(f"({line}) Tj T*" for line in lines)
-        stream = f"BT /F 12 Tf 14 TL 50 700 Td {shown} ET".encode()
+        if isinstance(lines, bytes):
+            stream = lines
+        else:
+            shown = " ".join(f"({line}) Tj T*" for line in lines)
+            stream = f"BT /F 12 Tf 14 TL 50 700 Td {shown} ET".encode()
         page = f"<</Type/Page/Parent 2 0 R/Contents {5 + 2 * number} 0 R/Resources<</Font<</F 3 0 R>>>>>>"
         objects += [page.encode(), b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream)]
     objects += [f"<<{info}>>".encode(), *more]
@@ -71,3 +77,31 @@ def test_hostile_files_are_one_reject_each_and_the_next_is_read(read_files: Read
     found = read_files(tmp_path, limits=ChildLimits(memory_bytes=1 << 30, seconds=30))
     assert [type(item) for item in found] == [Passed, Passed, Document]
     assert all(item.kind == "rejected" and item.reason for item in found if isinstance(item, Passed))
+
+
+def page(number: int) -> bytes:
+    """A page with a running head, a heading in large letters, two paragraphs and a list, as a stream of a PDF."""
+    lines = [
+        (10, 750, f"Manual of Huts                {number}"),
+        (16, 700, f"Chapter {['one', 'two', 'three', 'four'][number - 1]}"),
+        (10, 670, "The hut is open in sum-"),
+        (10, 658, "mer and in winter."),
+        (10, 646, "It has 12 beds."),
+        (10, 620, "A second paragraph."),
+        (10, 600, "- bread"),
+        (10, 588, f"- cheese of {chr(96 + number)}"),
+        (8, 40, "Alpine Club"),
+    ]
+    return " ".join(f"BT /F {size} Tf 50 {y} Td ({text}) Tj ET" for size, y, text in lines).encode()
+
+
+def test_headings_by_size_paragraphs_by_gaps_and_running_heads(one: One) -> None:
+    document = one("pdf", pdf(*map(page, range(1, 5))))
+    headings = [section.heading for section in document.sections if section.heading]
+    assert headings[:3] == ["Chapter one", "Chapter one", "Chapter two"]  # the second: page 2 begins under it
+    first = cut(document, Letters(400))[0]
+    assert first.text == (
+        "The hut is open in summer and in winter.\nIt has 12 beds.\n\nA second paragraph.\n\n- bread\n- cheese of a"
+    )
+    assert first.page == 1
+    assert not any("Alpine" in passage.text or "Manual" in passage.text for passage in cut(document, Letters(400)))

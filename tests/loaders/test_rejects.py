@@ -52,9 +52,9 @@ def test_rejects_can_be_read_again_under_the_same_ids(
 ) -> None:
     corpus = tmp_path / "corpus"
     (corpus / "deep").mkdir(parents=True)
-    (corpus / "deep" / "a.txt").write_bytes(b"\xff")
+    (corpus / "deep" / "a.txt").write_bytes(b"\x00\x01\xff")
     (corpus / "deep" / "b.txt").write_text("Good.")
-    (corpus / "gone.txt").write_bytes(b"\xff")
+    (corpus / "gone.txt").write_bytes(b"\x00\x01\xff")
     outcomes, _ = run(store, corpus)
     rejects = RejectFile(tmp_path / "rejects.jsonl")
     for outcome in outcomes:

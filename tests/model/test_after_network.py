@@ -18,13 +18,26 @@ from sparc_search.model.after_network import (
     may_be,
     ngram_bounds,
     quantised,
+    shown,
     sparse_columns,
     with_joints,
 )
+from sparc_search.model.code_tokens import boundary_rows
 from sparc_search.model.config import SparcConfig
 from sparc_search.model.tokenizer import Pieces
 from sparc_search.ngrams import feature_name, parse_feature, round_up_9bits
-from sparc_search.records import AFTER_JOINT, CONTINUES, PUNCTUATION, SIDES, EncodedPassage, Passage, Phrases
+from sparc_search.records import (
+    AFTER_JOINT,
+    CONTINUES,
+    PUNCTUATION,
+    SIDES,
+    TITLE,
+    AlignedPiece,
+    EncodedPassage,
+    Passage,
+    Phrases,
+    Side,
+)
 
 WORD_PIECES = tiny_pieces()
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
@@ -98,11 +111,12 @@ def test_what_is_stored_is_near_what_the_network_said(rng: Generator, tokens: in
     config = tiny_config(prune=prune, filter_thresholds=(-0.5, 0.0), weight_levels=255)
     encoded, arrays, pieces = encode(rng, tokens, config)
     block = encoded.block
-    for side, phrases, vectors, spans in (
+    sides: tuple[tuple[Side, Phrases, NDArray[np.float32], NDArray[np.float32]], ...] = (
         ("start", block.start, arrays.start, arrays.span_start),
         ("end", block.end, arrays.end, arrays.span_end),
-    ):
-        kept = phrases.positions
+    )
+    for side, phrases, vectors, spans in sides:
+        kept = boundary_rows(side, pieces.flags)[phrases.positions]
         for stored, scales, exact in (
             (phrases.vectors, phrases.vector_scales, vectors),
             (phrases.spans, phrases.span_scales, spans),
@@ -127,8 +141,9 @@ def test_what_is_stored_is_near_what_the_network_said(rng: Generator, tokens: in
 def test_kept_are_whole_words_that_pass_the_filter(rng: Generator, tokens: int, start: float, end: float) -> None:
     encoded, arrays, pieces = encode(rng, tokens, tiny_config(filter_thresholds=(start, end)))
     goes_on = [bool(flag & CONTINUES) for flag in pieces.flags] + [False]
-    starts = [at for at in range(tokens) if not goes_on[at] and arrays.filter[at, 0] >= start]
-    ends = [at for at in range(tokens) if not goes_on[at + 1] and arrays.filter[at, 1] >= end]
+    first, last = (arrays.filter[boundary_rows(side, pieces.flags), column] for column, side in enumerate(SIDES))
+    starts = [at for at in range(tokens) if not goes_on[at] and first[at] >= start]
+    ends = [at for at in range(tokens) if not goes_on[at + 1] and last[at] >= end]
     assert encoded.block.start.positions.tolist() == starts
     assert encoded.block.end.positions.tolist() == ends
 
@@ -223,3 +238,14 @@ def test_a_questions_ngrams_are_summed_and_never_zero() -> None:
     assert {term.name: term.count for term in question.lex_terms} == {"dome": 2, "city": 1}
     dome = question.start_ngrams[0]
     assert parse_feature(dome.name) == tuple(WORD_PIECES.piece(token) for token in dome.ids)
+
+
+def test_what_was_put_in_for_the_model_is_no_answer_and_the_rest_is_shown_at_its_place() -> None:
+    text, read = "Oslo | 12", "Oslo, beds: 12"
+    alignment = (AlignedPiece(0, 4, 0, 4), AlignedPiece(4, 12, 4, 4), AlignedPiece(12, 14, 7, 9))
+    pieces = WORD_PIECES([read])[0]
+    offsets, flags = shown(pieces, alignment)
+    answerable = [text[slice(*place)] for place, flag in zip(offsets.tolist(), flags, strict=True) if not flag & TITLE]
+    assert "".join(answerable) == "Oslo12"
+    assert sorted(offsets[:, 0].tolist()) == offsets[:, 0].tolist()
+    assert shown(pieces, ()) == (pieces.offsets, pieces.flags)

@@ -22,7 +22,7 @@ from sparc_search import plugins
 from sparc_search.encoder import Encoder
 from sparc_search.engine import Admin, View, supports
 from sparc_search.errors import IndexLocked, IndexMismatch, IndexNotFound, Unsupported, UsageError
-from sparc_search.records import Document, Features, Section
+from sparc_search.records import AlignedPiece, Border, Document, Features, Section
 from sparc_search.stored import FeatureCount, FetchedBlocks, Listing
 
 
@@ -49,11 +49,18 @@ def test_what_it_lacks_is_refused_in_one_way(store: Store) -> None:
                         getattr(part, name)(*arguments)
 
 
+STRUCTURE: dict[str, Any] = {
+    "borders": (Border(5), Border(9, "item"), Border(11, "cell"), Border(15, "code")),
+    "encoded_text": "City: Grüße aus Köln 1999.",
+    "alignment": (AlignedPiece(0, 6, 0, 0), AlignedPiece(6, 26, 0, 20)),
+}
+
+
 def test_passages_come_back_as_they_went_in(store: Store, toy_encoder: Encoder) -> None:
     document = Document("odd", "Grüße aus Köln 1999.", "Titel", "a/b", {"k": "v", "leer": ""}, (Section(0, "H", 3),))
     one = encoded(document, toy_encoder)
     odd = {"other": "1", "a.b": "x=y", "": "empty", ".": "dot", "long": "x" * 40_000, "c\x01": "\x00", "%": "%3D"}
-    passage = replace(one.passages[0].passage, page=7, joints=(5, 9), title="Titel > H", metadata=odd)
+    passage = replace(one.passages[0].passage, page=7, **STRUCTURE, title="Titel > H", metadata=odd)
     store.add([replace(one, passages=(replace(one.passages[0], passage=passage),))])
     (stored,) = store.fetch(["odd/0"])
     assert stored.passage == passage

@@ -24,7 +24,7 @@ from sparc_search.errors import (
     IndexNotFound,
 )
 from sparc_search.stored import Hits
-from sparc_search.stores.local import writer
+from sparc_search.stores.local import database, writer
 
 
 @pytest.fixture
@@ -264,11 +264,11 @@ def test_a_reader_that_found_all_well_spares_the_next(store: Store) -> None:
     connection.close()
 
 
-def test_a_reader_beside_a_writer_does_not_check(store: Store) -> None:
+def test_what_is_touched_is_checked_even_beside_a_writer(store: Store) -> None:
     store.compact()
     flip(next(path for path in segment_files(store) if path.name == "posting_values.npy"), -1)
-    with open_local(store.location, "toy-1", writable=False) as reader:
-        reader.statistics([])
+    with open_local(store.location, "toy-1", writable=False) as reader, pytest.raises(IndexDamaged, match="changed"):
+        reader.sparse_search({"lex": {"eiger": 1.0}}, 3, {})
 
 
 def flip(path: Path, at: int) -> None:
@@ -288,10 +288,8 @@ def test_a_writer_that_does_not_come_to_its_end_leaves_a_mark(store: Store) -> N
 
 
 def mark_unclean(location: Path) -> None:
-    connection = sqlite3.connect(location / "data-1" / "index.db")
-    connection.execute("UPDATE meta SET value = 0 WHERE key = 'clean'")
-    connection.commit()
-    connection.close()
+    with database.opened(location / "data-1", writable=True) as connection:
+        database.write_meta(connection, clean=0)
 
 
 def test_a_damaged_block_is_said_to_be_one(store: Store) -> None:
@@ -300,7 +298,7 @@ def test_a_damaged_block_is_said_to_be_one(store: Store) -> None:
     connection.execute("UPDATE encoded SET block = substr(block, 1, 100)")
     connection.commit()
     connection.close()
-    with open_local(store.location, "toy-1", writable=False) as reader, pytest.raises(IndexDamaged, match="block"):
+    with open_local(store.location, "toy-1", writable=False) as reader, pytest.raises(IndexDamaged, match="alps/0"):
         reader.fetch(["alps/0"])
 
 

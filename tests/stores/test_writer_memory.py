@@ -43,7 +43,7 @@ def test_asking_for_hashes_loads_no_segments(tmp_path: Path, toy_encoder: Encode
     with open_local(tmp_path / "index", toy_encoder.fingerprint, writable=True) as store:
         store.add(encode_all(DOCUMENTS, toy_encoder))
         assert store.content_hashes([DOCUMENTS[0].id, "nobody"]).keys() == {DOCUMENTS[0].id}
-        assert store._state is None
+        assert store.engine._version._state is None  # type: ignore[attr-defined]
 
 
 def test_a_writer_does_not_map_its_database(tmp_path: Path, toy_encoder: Encoder) -> None:

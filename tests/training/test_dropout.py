@@ -36,7 +36,7 @@ def test_seed_and_step_decide() -> None:
 
 def test_layers_get_it_but_attention_and_frozen_parts_do_not() -> None:
     network = tiny_network()
-    freeze(network, 1)
+    freeze(network.body, 1)
     install_dropout(network.body, 0.1, Masks())
     with_it = {name for name, module in network.body.named_modules() if isinstance(module, Dropout)}
     assert with_it == {"encoder.layer.1.attention.output.dropout", "encoder.layer.1.output.dropout"}

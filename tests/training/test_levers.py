@@ -82,7 +82,7 @@ def test_frozen_layers_stay_and_keep_nothing_for_going_back() -> None:
     hidden = training.network.body(input_ids=ids, output_hidden_states=True).hidden_states
     assert [state.requires_grad for state in hidden] == [False, False, True]
     with pytest.raises(UsageError, match="2 layers"):
-        freeze(tiny_network(), 3)
+        freeze(tiny_network().body, 3)
 
 
 def test_the_teachers_loss_is_the_divergence() -> None:

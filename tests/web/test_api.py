@@ -72,6 +72,20 @@ def test_strategy_and_filters_are_heard(client: TestClient) -> None:
     assert {road for answer in sparse["answers"] for road in answer["roads"]} == {"sparse"}
 
 
+def test_units_and_equal_answers(client: TestClient, index: Index) -> None:
+    found = client.get("/api/ask", params={"q": WHO, "unit": "sentence", "k": 1}).json()
+    best = found["answers"][0]
+    assert (best["unit"], best["text"]) == ("sentence", index.ask(WHO, unit="sentence").answers[0].text)
+    assert best["phrase"]["text"] in best["text"]
+    assert found["guess"] is False
+    body = {"questions": [WHO], "unit": "document", "all": True}
+    (reply,) = client.post("/api/ask", json=body).json()["replies"]
+    documents = [answer["passage"]["document_id"] for answer in reply["answers"]]
+    assert len(documents) == len(set(documents)) > 1
+    assert error(client.get("/api/ask", params={"q": WHO, "unit": "book"}), 422)
+    assert error(client.post("/api/ask", json={"questions": [WHO], "all": "yes"}), 422)
+
+
 def test_many_questions_at_once_are_answered_as_one_by_one(client: TestClient) -> None:
     questions = [WHO, "When was the Eiger climbed?"]
     found = client.post("/api/ask", json={"questions": questions, "k": 1, "strategy": "sparse"}).json()["replies"]
@@ -298,7 +312,9 @@ def test_errors_of_the_engine_are_503_and_unforeseen_ones_tell_nothing(index: In
 
 def test_health_and_readiness(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     client = client_of(create_app(index))
-    assert client.get("/healthz").json() == {"status": "ok"}
+    with index.engine.view() as view:
+        expected = {"status": "ok", "index": view.identity, "generation": view.statistics([]).snapshot}
+    assert client.get("/healthz").json() == expected
     assert client.get("/readyz").json()["status"] == "ready"
 
     def gone(*_: object) -> None:
@@ -332,5 +348,61 @@ def test_the_overview_is_made_again_when_the_index_changes(index: Index) -> None
     made = state._overview
     state.overview()
     assert state._overview is made
-    state._overview = replace(first, snapshot=-1)
+    state._overview = (("another", -1), replace(first, snapshot=-1))
     assert state.overview() == first
+
+
+def test_an_answer_that_still_holds_is_not_sent_again(make_index: MakeIndex) -> None:
+    index = make_index()
+    client = client_of(create_app(index))
+    address = "/api/v1/ask?q=Who+climbed+the+Matterhorn%3F"
+    first = client.get(address)
+    tag = first.headers["etag"]
+    assert first.headers["cache-control"] == "private, no-cache"
+    for known in (tag, f'"other", {tag}', tag.removeprefix("W/"), "*"):
+        again = client.get(address, headers={"If-None-Match": known})
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    for unknown in ('"other"', tag.replace('"', ""), "nonsense", ""):
+        assert client.get(address, headers={"If-None-Match": unknown}).status_code == 200
+    wrong = client.get(f"{address}&k=0", headers={"If-None-Match": tag})
+    assert (wrong.status_code, "etag" in wrong.headers) == (422, False)
+    index.delete(["seas"])
+    changed = client.get(address, headers={"If-None-Match": tag})
+    assert changed.status_code == 200
+    assert changed.headers["etag"] != tag
+
+
+def test_other_settings_have_other_tags(make_index: MakeIndex) -> None:
+    index = make_index()
+    tags = []
+    for settings in (index.settings, index.settings.changed(lex_weight=0.7), index.settings.changed(token="x" * 20)):
+        with Index.open(settings=settings, encoder=index.encoder) as other:
+            tags.append(client_of(create_app(other)).get("/api/v1/question?q=x").headers["etag"])
+    assert tags[0] == tags[2] != tags[1]
+
+
+def test_what_changes_without_the_index_has_no_tag(client: TestClient) -> None:
+    for address in ("/api/v1/index", "/api/v1/discover/download.json", "/healthz"):
+        assert "etag" not in client.get(address).headers
+    assert "etag" not in client.post("/api/v1/ask", json={"questions": [WHO]}).headers
+
+
+def test_a_document_and_its_text_part_by_part(client: TestClient, index: Index) -> None:
+    whole = client.get("/api/v1/documents/alps").json()
+    document = index.document("alps")
+    assert (whole["text"], whole["characters"], whole["start"]) == (document.text, len(document.text), 0)
+    assert (whole["title"], whole["metadata"]) == (document.title, dict(document.metadata))
+    part = client.get("/api/v1/documents/alps?start=4&length=5").json()
+    assert (part["text"], part["start"], part["characters"]) == ("Eiger", 4, len(document.text))
+    assert client.get("/api/v1/documents/alps?start=99999").json()["text"] == ""
+    assert error(client.get("/api/v1/documents/nothing"), 404)["type"] == "not_there"
+    assert error(client.get("/api/v1/documents/alps?length=0"), 422)["parameter"] == "length"
+
+
+def test_a_search_finds_passages_once(client: TestClient) -> None:
+    found = client.get("/api/v1/search", params={"q": "climbed"}).json()["answers"]
+    ids = [answer["passage"]["id"] for answer in found]
+    assert len(ids) == len(set(ids)) == 3
+    assert {answer["unit"] for answer in found} == {"passage"}
+    assert error(client.get("/api/v1/search"), 422)["parameter"] == "q"
+    assert error(client.get("/api/v1/search?q=x&explain=true"), 422)["parameter"] == "explain"

@@ -75,6 +75,12 @@ def test_strategy_filters_and_rank_are_read_from_the_address(client: TestClient)
     assert re.search(r'aria-current="true" title="[^"]*">3<', page.answer.text)
 
 
+def test_the_unit_is_read_from_the_address(client: TestClient) -> None:
+    page = Page(client, ASK + "&unit=document")
+    assert '<option value="document" selected>' in page.answer.text
+    assert '<h2 class="answer-text unit" dir="auto">Alps</h2>' in page.answer.text
+
+
 def test_nothing_found_is_said(client: TestClient) -> None:
     assert "No answer found" in Page(client, ASK + "&where=kind%3Dnothing").text
 

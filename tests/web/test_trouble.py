@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import resource
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from typing import Any
 
 import anyio
@@ -53,7 +56,7 @@ def everything(opened: socket.socket) -> bytes:
 
 
 def is_healthy(address: str) -> bool:
-    return httpx.get(f"{address}/healthz", timeout=60).json() == {"status": "ok"}
+    return httpx.get(f"{address}/healthz", timeout=60).json()["status"] == "ok"
 
 
 def log_of(process: subprocess.Popen[str]) -> list[str]:
@@ -82,9 +85,8 @@ def test_half_open_requests_neither_stop_it_nor_fill_its_log(serve_process: Serv
 def test_without_file_handles_connections_are_turned_away_until_there_are_some(serve_process: ServeProcess) -> None:
     with serve_process() as (process, address):
         assert is_healthy(address)
-        time.sleep(0.5)  # until that connection is closed
-        used = len(list(open_files(process)))
-        before = resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (used, 1024))
+        free = first_free_handle(process, seconds=2)  # that connection is closed by then
+        before = resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (free, 1024))
         for _ in range(50):
             with connection(address) as opened:
                 assert everything(opened) == b""
@@ -95,10 +97,14 @@ def test_without_file_handles_connections_are_turned_away_until_there_are_some(s
     assert len(lines) == 2
 
 
-def open_files(process: subprocess.Popen[str]) -> Iterator[str]:
-    from pathlib import Path
-
-    yield from (path.name for path in Path(f"/proc/{process.pid}/fd").iterdir())
+def first_free_handle(process: subprocess.Popen[str], seconds: float) -> int:
+    """The lowest number that no open file of a process has, at any moment of the next seconds."""
+    lowest, until = sys.maxsize, time.monotonic() + seconds
+    while time.monotonic() < until:
+        taken = {int(name) for name in os.listdir(f"/proc/{process.pid}/fd")}
+        lowest = min(lowest, next(number for number in count() if number not in taken))
+        time.sleep(0.05)
+    return lowest
 
 
 def test_too_few_file_handles_are_said_before_it_listens(serve_process: ServeProcess) -> None:

@@ -53,8 +53,9 @@ class Served:
     def is_healthy(self) -> bool:
         """Whether it answers."""
         try:
-            return self.ask("/healthz") == (200, b'{"status":"ok"}')
-        except (OSError, http.client.HTTPException):
+            status, body = self.ask("/healthz")
+            return status == 200 and json.loads(body)["status"] == "ok"
+        except (OSError, ValueError, http.client.HTTPException):
             return False
 
     def stop(self) -> int:

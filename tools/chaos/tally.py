@@ -12,6 +12,8 @@ class Tally:
     """Counts by kind and outcome. Safe to use from several threads."""
 
     title: str
+    of: str = "requests"
+    """What is counted."""
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     contradictions: list[str] = field(default_factory=list)
     rounds: int = 0
@@ -29,7 +31,7 @@ class Tally:
 
     def text(self) -> str:
         """The counts as a table of Markdown, and every contradiction."""
-        lines = [f"{self.title}: {self.rounds} rounds, {self.counts.total():,} requests", ""]
+        lines = [f"{self.title}: {self.rounds} rounds, {self.counts.total():,} {self.of}", ""]
         lines += ["| kind | outcome | times |", "|---|---|---|"]
         lines += [f"| {kind} | {outcome} | {times:,} |" for (kind, outcome), times in sorted(self.counts.items())]
         lines += ["", f"{len(self.contradictions)} contradictions", *self.contradictions[:50]]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from ...engine import Admin
 from ...stored import CheckReport
 from . import database
-from .layout import SEGMENTS, size_in_bytes
+from .layout import SEGMENTS as FOLDER
+from .layout import size_in_bytes
 from .segment_files import listed_segments
-from .verify import verify
+from .verify import COUNTS, SEGMENTS, verify
 from .view import LocalView
 
 if TYPE_CHECKING:
@@ -40,9 +41,21 @@ class LocalAdmin(Admin):
         """Look at everything: the database, every block, every posting and vector."""
         return verify(self._engine.folder)
 
+    def backup(self, target: Path) -> dict[str, object]:
+        """Copy what is committed now to a folder or a tar file, and verify the copy."""
+        from .backup import back_up
+
+        return back_up(self._engine.folder, target)
+
     def repair(self, report: CheckReport) -> list[str]:
-        """Make the segments that a report names again from the database; their names."""
-        self._engine.writer().rebuild(report.derived)
+        """Make the segments and counts that a report names again from the database; their names."""
+        writer = self._engine.writer()
+        if COUNTS in report.derived:
+            writer.count_again()
+        if SEGMENTS in report.derived:
+            writer.build_all()
+        else:
+            writer.rebuild(report.derived)
         return report.derived
 
 
@@ -67,6 +80,7 @@ def _describe(view: LocalView, folder: Path) -> dict[str, object]:
         "words": words,
         "format": database.FORMAT,
         "encoder": meta["encoder"],
+        "arithmetic": [name for (name,) in connection.execute("SELECT DISTINCT arithmetic FROM batches ORDER BY 1")],
         "generation": meta["generation"],
         "segments": [segment.passages for segment in segments],
         "passages without a segment": sum(len(segment) for segment in view.state.loose),
@@ -76,7 +90,7 @@ def _describe(view: LocalView, folder: Path) -> dict[str, object]:
             "blocks and postings": round((blocks + derived["postings"]) / words, 1) if words else None,
             "everything": round((in_files + sum(derived.values())) / words, 1) if words else None,
         },
-        "folder": str(folder / SEGMENTS),
+        "folder": str(folder / FOLDER),
     }
 
 

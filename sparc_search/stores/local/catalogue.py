@@ -87,6 +87,7 @@ def _most_frequent(view: LocalView) -> Iterator[tuple[int, int]]:
     """Hash (its first part) and number of passages of every feature, of any field, the most frequent first."""
     keys, counts = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
     for segment, alive in _segments(view):
+        segment.postings.touch_all()
         keys.append(segment.postings.keys)
         counts.append(_counts(segment, alive))
     known, which = np.unique(np.concatenate(keys), return_inverse=True)

@@ -5,23 +5,34 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Final
 from uuid import uuid4
 
-from ...errors import DiskFull, IndexDamaged, IndexMismatch
+from ...errors import DiskFull, IndexDamaged, IndexFailure, IndexLocked, IndexMismatch
+from .checksums import FROM_OUTSIDE, changed, crc
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Number of everything in an index folder: tables, phrase blocks, features, segments."""
 
 FILE: Final = "index.db"
 _MAPPED: Final = 1 << 30
+_CHECKSUM: Final = "checksum"
+_TEXT: Final = partial(str, encoding="utf-8", errors="surrogateescape")
+"""Bytes that are no text any more are read all the same: the checksum says that they have changed."""
+_ANEW: Final = (
+    "`sparc-search ingest --rebuild PATH` makes the index anew from its sources; this one stays where it is until then"
+)
 
 # Rows of `passages` count up and are never used again: a segment is a range of them, the newest are those above the
 # last segment, and a row that was deleted stays deleted in every derived file that still knows it.
+#
+# What is read together has one checksum (see `checksums`). It stands before long columns: SQLite must walk through them
+# to reach what is behind.
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE documents (
@@ -30,8 +41,10 @@ CREATE TABLE documents (
     title TEXT NOT NULL,
     source TEXT NOT NULL,
     metadata TEXT NOT NULL,     -- JSON
-    sections TEXT NOT NULL,     -- JSON
     content_hash TEXT NOT NULL,
+    checksum INTEGER NOT NULL,  -- of the columns above
+    text_checksum INTEGER NOT NULL, -- of row, sections and text
+    sections TEXT NOT NULL,     -- JSON
     text BLOB NOT NULL          -- zlib
 );
 CREATE INDEX documents_by_source ON documents(source, id);
@@ -45,30 +58,56 @@ CREATE TABLE passages (
     title TEXT NOT NULL,
     source TEXT,                -- NULL: the document's
     metadata TEXT,              -- NULL: the document's
-    joints TEXT NOT NULL,       -- JSON
-    text TEXT NOT NULL,
+    borders TEXT NOT NULL,      -- JSON
     words INTEGER NOT NULL,
-    generation INTEGER NOT NULL -- that brought it
+    generation INTEGER NOT NULL, -- that brought it
+    checksum INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    encoded_text TEXT,          -- NULL: the text
+    alignment BLOB              -- NULL: encoded and shown text are one
 );
 CREATE INDEX passages_of_document ON passages(document, number);
 CREATE TABLE encoded (
     passage INTEGER PRIMARY KEY REFERENCES passages(row),
+    block_checksum INTEGER NOT NULL,    -- of the passage's id and the block
+    features_checksum INTEGER NOT NULL, -- of its id and the features
     block BLOB NOT NULL,
     features BLOB NOT NULL
 );
 CREATE TABLE tags (key TEXT, value TEXT, passage INTEGER, PRIMARY KEY (key, value, passage)) WITHOUT ROWID;
 CREATE INDEX tags_of_passage ON tags(passage);
-CREATE TABLE frequencies (name TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE tag_counts (
+    key TEXT,
+    value TEXT,
+    passages INTEGER NOT NULL,  -- that have it
+    rows INTEGER NOT NULL,      -- the sum of their rows
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (key, value)
+) WITHOUT ROWID;
+CREATE TABLE frequencies (
+    name TEXT PRIMARY KEY,
+    passages INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE segments (
     name TEXT PRIMARY KEY,
     first INTEGER NOT NULL UNIQUE,  -- rows of passages it covers, both ends included
     last INTEGER NOT NULL UNIQUE,
     passages INTEGER NOT NULL,
-    files TEXT NOT NULL             -- JSON: file -> [bytes, sha256]
+    files TEXT NOT NULL,            -- JSON: file -> [bytes, sha256]
+    checksum INTEGER NOT NULL
 );
 CREATE TABLE tombstones (row INTEGER PRIMARY KEY);
+CREATE TABLE batches (
+    generation INTEGER NOT NULL,
+    arithmetic TEXT NOT NULL,
+    version TEXT NOT NULL,
+    date TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (generation, arithmetic)
+) WITHOUT ROWID;
 """
-_FACTS: Final = {"generation": 0, "documents": 0, "passages": 0, "words": 0, "next_segment": 1, "clean": 1}
+_FACTS: Final = {"generation": 0, "documents": 0, "passages": 0, "words": 0, "dead": 0, "next_segment": 1, "clean": 1}
 
 
 def create(folder: Path, encoder: str) -> None:
@@ -82,7 +121,8 @@ def create(folder: Path, encoder: str) -> None:
             with transaction(connection):
                 for statement in _SCHEMA.split(";\n"):
                     connection.execute(statement)
-                connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", [*facts.items(), (_CHECKSUM, 0)])
+                write_meta(connection)
                 connection.execute(f"PRAGMA user_version = {FORMAT}")
         finally:
             connection.close()
@@ -95,7 +135,9 @@ def connect(folder: Path, *, writable: bool, mapped: bool = True, older: bool = 
     comes to read all of it once.
     """
     with translated(folder):
-        connection = _connect(folder / FILE, "rw" if writable else "ro", unchanging=not writable and _at_rest(folder))
+        connection = _connect(
+            folder / FILE, "rw" if writable else "ro", unchanging=not writable and bool(rest_stamp(folder))
+        )
         try:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -122,15 +164,24 @@ def opened(folder: Path, *, writable: bool, older: bool = False) -> Iterator[sql
         connection.close()
 
 
-def _at_rest(folder: Path) -> bool:
-    """Whether nobody writes, and we may not: reading then must do without SQLite's shared memory file."""
+def rest_stamp(folder: Path) -> tuple[int, ...]:
+    """What changes when somebody writes, if nobody does now, and we may not; else empty.
+
+    Reading then must do without SQLite's shared memory file, and so without seeing what is written later.
+    """
     writable = os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
-    return not writable and not (folder / f"{FILE}-wal").exists()
+    if writable or (folder / f"{FILE}-wal").exists() or not (folder / FILE).exists():
+        return ()
+    found = (folder / FILE).stat()
+    return found.st_mtime_ns, found.st_size
 
 
 def _connect(path: Path, mode: str, *, unchanging: bool = False) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={mode}{'&immutable=1' if unchanging else ''}"
-    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection.create_function("crc", -1, crc, deterministic=True)
+    connection.text_factory = _TEXT
+    return connection
 
 
 def format_of(connection: sqlite3.Connection) -> int:
@@ -139,10 +190,10 @@ def format_of(connection: sqlite3.Connection) -> int:
     return int(number)
 
 
-def is_older(folder: Path) -> bool:
-    """Whether the database in a folder has an older format than this version writes."""
+def format_in(folder: Path) -> int:
+    """The number of the format of the database in a folder."""
     with opened(folder, writable=False, older=True) as connection:
-        return format_of(connection) < FORMAT
+        return format_of(connection)
 
 
 def other_format(folder: Path, found: int) -> IndexMismatch:
@@ -154,7 +205,7 @@ def other_format(folder: Path, found: int) -> IndexMismatch:
         )
     return IndexMismatch(
         f"the index at {folder.parent} has format {found}, this version needs {FORMAT}",
-        f"`sparc-search index upgrade --index {quote(str(folder.parent))}` makes it anew from its stored texts",
+        f"`sparc-search index upgrade --index {quote(str(folder.parent))}` brings it up to date",
     )
 
 
@@ -176,12 +227,26 @@ def translated(folder: Path) -> Iterator[None]:
     """Turn errors of SQLite and of the disk into this package's own."""
     try:
         yield
-    except sqlite3.Error as error:
-        raise _translate(error, folder) from error
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise disk_full(folder) from error
+        raise of_disk(error, folder) from error
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise _translate(error, folder) from error
+
+
+@contextmanager
+def translated_sql(folder: Path) -> Iterator[None]:
+    """The same of SQLite alone, around what may do other things with files."""
+    try:
+        yield
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise _translate(error, folder) from error
+
+
+def of_disk(error: OSError, folder: Path) -> IndexFailure:
+    """The error for what the disk of an index did not do."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return disk_full(folder)
+    return disk_trouble(error.strerror or str(error), error.filename or folder)
 
 
 def disk_full(folder: Path) -> DiskFull:
@@ -191,24 +256,52 @@ def disk_full(folder: Path) -> DiskFull:
     )
 
 
-def _translate(error: sqlite3.Error, folder: Path) -> Exception:
-    code = getattr(error, "sqlite_errorcode", None)
-    primary = code & 0xFF if code is not None else None
+def disk_trouble(what: str, where: object) -> IndexFailure:
+    """The error for a disk that does not do as it is told. It says nothing about what is in the index."""
+    return IndexFailure(
+        f"the disk does not read or write {where}: {what}",
+        "see to the disk (the system's log tells more), then run the same command again; what was done is kept",
+    )
+
+
+def _translate(error: Exception, folder: Path) -> IndexFailure:
+    """What an error of SQLite means. What is neither of the disk nor of others at work means that bytes changed."""
+    primary = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    file = folder / FILE
     if primary == sqlite3.SQLITE_FULL:
         return disk_full(folder)
-    if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return IndexDamaged(
-            f"the database of the index at {folder} is damaged: {error}",
-            "restore it from a copy, or delete the folder and ingest again",
-        )
-    return error
+    if primary == sqlite3.SQLITE_CANTOPEN and not file.exists():
+        return IndexDamaged(f"{file} is missing", f"put it back from a copy if there is one. {_ANEW}")
+    if primary in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+        return disk_trouble(str(error), file)
+    if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
+        return IndexFailure(f"{file} may not be written to: {error}", "see to its rights, and to those of its folder")
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return IndexLocked(f"another process holds {file}: {error}", "try again in a moment")
+    return IndexDamaged(
+        f"the database of the index at {folder} does not read as it was written: {error}",
+        "a disk with an error can look like this, too: `sparc-search index verify` reads it again. "
+        f"`sparc-search index restore` brings back a backup. {_ANEW}",
+    )
 
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, str | int]:
     """The small facts about an index."""
-    return dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    facts = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    if facts.pop(_CHECKSUM, None) != _sum_of(facts) and format_of(connection) == FORMAT:
+        raise changed("the table of facts about the index", FROM_OUTSIDE)
+    return facts
 
 
 def write_meta(connection: sqlite3.Connection, **values: str | int) -> None:
-    """Change some of them."""
+    """Change some of them, in one step."""
+    if not connection.in_transaction:
+        with transaction(connection):
+            return write_meta(connection, **values)
+    facts = dict(connection.execute("SELECT key, value FROM meta WHERE key != ?", (_CHECKSUM,)).fetchall()) | values
+    values = {**values, _CHECKSUM: _sum_of(facts)}
     connection.executemany("UPDATE meta SET value = ? WHERE key = ?", [(v, k) for k, v in values.items()])
+
+
+def _sum_of(facts: Mapping[str, str | int]) -> int:
+    return crc(*(part for fact in sorted(facts.items()) for part in fact))

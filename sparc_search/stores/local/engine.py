@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ...engine import Engine, Place
 from ...errors import IndexDamaged, IndexFailure, IndexMismatch, UsageError
+from ..derived_files import sync
 from . import database, layout
+from .open_version import OpenVersion
 from .points import reach
-from .recovery import check_before_reading, damaged_segments
-from .view import LocalState, LocalView, load_state
+from .recovery import damaged_segments
+from .view import LocalView
 
 if TYPE_CHECKING:  # what only writers and checks need is imported by them: a question waits for nothing else
     from filelock import FileLock
@@ -23,48 +26,71 @@ if TYPE_CHECKING:  # what only writers and checks need is imported by them: a qu
     from .writer import LocalWriter
 
 
+log = logging.getLogger(__name__)
+
+
 class LocalEngine(Engine):
-    """Passages in one SQLite file on this machine, no server needed."""
+    """Passages in one SQLite file on this machine, no server needed.
+
+    Whoever reads follows: every view is of the version that counts when it is opened. Whoever writes, or fills the
+    version to come, stays with that.
+    """
 
     def __init__(
-        self, location: Path, folder: Path, encoder: str, *, writable: bool, held: FileLock | None = None
+        self,
+        location: Path,
+        encoder: str,
+        *,
+        writable: bool = False,
+        held: FileLock | None = None,
+        to_come: Path | None = None,
     ) -> None:
-        self.location, self.folder = location, folder
+        self.location, self._wanted = location, encoder
         self._held = held
-        self._unchecked = not writable
-        self._state: LocalState | None = None
-        self._lock = threading.Lock()  # guards the state and the idle connections
-        self._idle: list[sqlite3.Connection] = []
-        with database.opened(folder, writable=False) as connection:
-            meta = database.read_meta(connection)
-        self.encoder, self._identity = str(meta["encoder"]), str(meta["identity"])
-        if encoder and encoder != self.encoder:
-            raise IndexMismatch(
-                f"the index at {location} was made with the model {self.encoder}, not with {encoder}",
-                "ask with the model that made it (--model), or move it to this one with `sparc-search index upgrade`",
-            )
+        self._follows = to_come is None  # the version to come does not count yet
+        self._lock = threading.Lock()  # guards which version is open
+        self._stamp: layout.Stamp = ()
+        if to_come is None:
+            self._stamp, self._version = layout.settled(location, lambda: self._opened(beside_writer=writable))
+        else:
+            self._version = self._opened(to_come, beside_writer=True)
+        self.encoder = self._version.encoder
         self._writer = self._open_writer() if writable else None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the version that is open."""
+        return self._version.folder
 
     @classmethod
     def open(cls, place: Place, encoder: str = "", *, writable: bool = False) -> Self:
         """Open the index in a folder; to write, it is made if there is none."""
         location = Path(place.location)
         if not writable:
-            folder = layout.current(location)
-            if not encoder and database.is_older(folder):
-                from .older import OlderEngine
-
-                return OlderEngine.open(place)  # type: ignore[return-value]  # an Engine, which is all that is promised
-            return cls(location, folder, encoder, writable=False)
+            return cls._open_to_read(place, encoder)
         held = layout.lock(location)
         try:
             if not layout.exists(location):
                 _create(location, encoder)
             layout.remove_old(location)
-            return cls(location, layout.current(location), encoder, writable=True, held=held)
+            return cls(location, encoder, writable=True, held=held)
         except BaseException:
             held.release()
             raise
+
+    @classmethod
+    def _open_to_read(cls, place: Place, encoder: str) -> Self:
+        """Open what counts, of this format or, for any encoder, of an older one."""
+        location = Path(place.location)
+
+        def look() -> Engine:
+            if not encoder and database.format_in(layout.current(location)) < database.FORMAT:
+                from .older import OlderEngine
+
+                return OlderEngine.open(place)
+            return cls(location, encoder)
+
+        return layout.settled(location, look)[1]  # type: ignore[return-value]  # an Engine, which is all that is promised
 
     @classmethod
     @contextmanager
@@ -76,13 +102,43 @@ class LocalEngine(Engine):
             folder = layout.next_folder(location)
             if _encoder_of(folder) != encoder:
                 _make(folder, encoder)
-            with cls(location, folder, encoder, writable=True) as new:
+            with cls(location, encoder, writable=True, to_come=folder) as new:
                 yield new
             reach("rebuilt beside")
             layout.switch(location, folder)
             reach("switched")
         finally:
             held.release()
+
+    @classmethod
+    def upgrade(cls, place: Place) -> bool:
+        """Copy the rows of an index of the format before; False of any other, or if one of its rows is damaged."""
+        from .upgrading import COPIED, copy_index
+
+        location = Path(place.location)
+        held = layout.lock(location)
+        try:
+            old, new = layout.current(location), layout.next_folder(location)
+            if database.format_in(old) != COPIED:
+                return False
+            copy_index(old, new)
+            reach("rebuilt beside")
+            layout.switch(location, new)
+            reach("switched")
+            layout.remove_old(location)
+        except IndexDamaged as error:
+            log.warning("%s: it is made anew from its texts", error.message)
+            return False
+        finally:
+            held.release()
+        return True
+
+    @classmethod
+    def restore(cls, place: Place, source: Path, *, replace: bool) -> dict[str, object]:
+        """Make a backup the index in a folder, in one step."""
+        from .backup import restore
+
+        return restore(Path(place.location), source, replace=replace)
 
     def _open_writer(self) -> LocalWriter:
         from .writer import LocalWriter
@@ -100,50 +156,64 @@ class LocalEngine(Engine):
 
     @contextmanager
     def view(self) -> Iterator[LocalView]:
-        """One committed state, for as long as the context lasts."""
-        if self._unchecked:
-            check_before_reading(self.location, self.folder)
-            self._unchecked = False
-        connection = self._connection()
-        try:
-            with database.translated(self.folder):
-                connection.execute("BEGIN")
-                try:
-                    yield LocalView(connection, self._identity, lambda: self._pin(connection))
-                finally:
-                    connection.execute("ROLLBACK")
-        finally:
-            with self._lock:
-                self._idle.append(connection)
+        """One committed state of the version that counts now, for as long as the context lasts."""
+        with ExitStack() as stack:
+            yield self._enter(stack)
 
-    def _pin(self, connection: sqlite3.Connection) -> LocalState:
-        """The state that a transaction sees. Segments may be replaced just then: that is a newer state, so again."""
-        tried = None
+    def _enter(self, stack: ExitStack) -> LocalView:
+        """A view that holds open what it will read. If files vanish meanwhile they were replaced: then once more."""
         while True:
+            version = self._followed()
             try:
-                return self._load(connection)
-            except IndexDamaged:
-                generation = database.read_meta(connection)["generation"]
-                if generation == tried:
+                view = stack.enter_context(version.view())
+            except IndexFailure:
+                if not self._has_changed(version):
                     raise
-                tried = generation
-                connection.execute("ROLLBACK")
-                connection.execute("BEGIN")
+                continue
+            if self._writer is not None or view.is_whole() or not self._has_changed(version):
+                return view
+            stack.close()
 
-    def _connection(self) -> sqlite3.Connection:
+    def _followed(self) -> OpenVersion:
+        """The version that counts now; `IndexNotFound` if there is none any more."""
+        if not self._has_changed(self._version):
+            return self._version
+        if self._writer is not None:
+            raise layout.gone_while_writing(self.location)
         with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        return database.connect(self.folder, writable=False, mapped=self._writer is None)
+            if self._has_changed(self._version):
+                self._follow()
+            return self._version
 
-    def _load(self, connection: sqlite3.Connection) -> LocalState:
-        with self._lock:
-            old = self._state
-        state = load_state(connection, self.folder, old)
-        with self._lock:
-            if self._state is None or state.generation > self._state.generation:
-                self._state = state
-        return state
+    def _follow(self) -> None:
+        stamp = layout.stamp(self.location)
+        try:
+            stamp, new = layout.settled(self.location, self._opened)
+        except IndexMismatch as error:
+            self.behind = error
+            if not self._version.is_there():
+                raise
+        else:
+            old, self._version, self.encoder = self._version, new, new.encoder
+            self.behind = None
+            old.retire()
+        self._stamp = stamp
+
+    def _has_changed(self, version: OpenVersion) -> bool:
+        if not self._follows:
+            return False
+        return version is not self._version or layout.stamp(self.location) != self._stamp or not version.is_there()
+
+    def _opened(self, to_come: Path | None = None, *, beside_writer: bool = False) -> OpenVersion:
+        """The version that counts, or the one that is to come."""
+        folder = to_come or layout.current(self.location)
+        version = OpenVersion(self.location, folder, beside_writer=beside_writer)
+        if self._wanted and self._wanted != version.encoder:
+            raise IndexMismatch(
+                f"the index at {self.location} was made with the model {version.encoder}, not with {self._wanted}",
+                "ask with the model that made it (--model), or move it to this one with `sparc-search index upgrade`",
+            )
+        return version
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -161,10 +231,7 @@ class LocalEngine(Engine):
 
     def close(self) -> None:
         """Write what is still to be written and let go of files and locks; nothing acknowledged depends on it."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        self._version.retire()
         writer, self._writer = self._writer, None
         try:
             if writer:
@@ -187,6 +254,7 @@ def _make(folder: Path, encoder: str) -> None:
     with database.translated(folder):
         layout.clear(folder)
         database.create(folder, encoder)
+        sync(folder)
 
 
 def _encoder_of(folder: Path) -> str | None:

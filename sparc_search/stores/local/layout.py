@@ -9,12 +9,15 @@ A re-encoded index is built as `data-2` and takes over when CURRENT is replaced,
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from ...errors import IndexFailure, IndexLocked, IndexNotFound
-from ..derived_files import replace_text
+from ...errors import IndexDamaged, IndexFailure, IndexLocked, IndexNotFound
+from ..derived_files import make_folder, replace_text
+from .database import of_disk
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -31,11 +34,75 @@ def current(location: Path) -> Path:
         name = (location / CURRENT).read_text(encoding="ascii").strip()
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
         name = ""
-    if not name.startswith(_PREFIX) or not (location / name).is_dir():
-        raise IndexNotFound(
-            f"there is no index at {location}", "make one with `sparc-search ingest PATH`, or name another with --index"
-        )
+    except OSError as error:
+        raise of_disk(error, location) from error
+    if not name or not _is_version(location / name):
+        _refuse_lost(location)
+        raise no_index(location)
     return location / name
+
+
+def _refuse_lost(location: Path) -> None:
+    """`IndexDamaged` if there is a version, but not the one that is named: it must not be taken for nothing."""
+    versions = [path for path in location.glob(f"{_PREFIX}*") if _is_version(path)]
+    if versions and (location / CURRENT).is_file():
+        newest = max(versions, key=_number).name
+        raise IndexDamaged(
+            f"{location / CURRENT} does not name a version of the index", f"write {newest!r} into that file"
+        )
+
+
+def _is_version(folder: Path) -> bool:
+    return folder.is_dir() and folder.name.removeprefix(_PREFIX).isdecimal()
+
+
+Found = TypeVar("Found")
+Stamp = tuple[int, ...]
+"""Which file stands at a place: another one there has another stamp."""
+
+
+def stamp(location: Path) -> Stamp:
+    """What changes whenever another version comes to count, or another index is made here; cheap to ask for."""
+    try:
+        found = os.stat(location / CURRENT)
+    except (FileNotFoundError, NotADirectoryError):
+        raise no_index(location) from None
+    return found.st_dev, found.st_ino, found.st_ctime_ns
+
+
+def settled(location: Path, look: Callable[[], Found]) -> tuple[Stamp, Found]:
+    """The stamp, and what is then found; looked for again if it is replaced, and its files removed, meanwhile."""
+    while True:
+        before = stamp(location)
+        try:
+            return before, look()
+        except IndexFailure:
+            if stamp(location) == before:
+                raise
+
+
+def file_stamp(file: Path) -> Stamp:
+    """Which file stands at a path; empty if there is none."""
+    try:
+        found = os.stat(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    return found.st_dev, found.st_ino
+
+
+def no_index(location: Path) -> IndexNotFound:
+    """The error where there is nothing, or nothing any more."""
+    return IndexNotFound(
+        f"there is no index at {location}", "make one with `sparc-search ingest PATH`, or name another with --index"
+    )
+
+
+def gone_while_writing(location: Path) -> IndexNotFound:
+    """The error for a writer whose files were taken away."""
+    return IndexNotFound(
+        f"the index at {location} was deleted or replaced while it was open for writing",
+        "run the same command again: it writes to what is there now, or makes a new one",
+    )
 
 
 def exists(location: Path) -> bool:
@@ -51,6 +118,17 @@ def next_folder(location: Path) -> Path:
     """Where the next version goes. Something may be there that was never finished."""
     number = _number(current(location)) + 1 if exists(location) else 1
     return location / f"{_PREFIX}{number}"
+
+
+def has_versions(location: Path) -> bool:
+    """Whether there is an index, sound or not."""
+    return (location / CURRENT).exists()
+
+
+def free_folder(location: Path) -> Path:
+    """Where a version goes that comes from elsewhere, whatever is there."""
+    numbers = [_number(path) for path in location.glob(f"{_PREFIX}*") if _is_version(path)]
+    return location / f"{_PREFIX}{max(numbers, default=0) + 1}"
 
 
 def clear(folder: Path) -> None:
@@ -86,7 +164,7 @@ def lock(location: Path, patience: float = 1.0) -> FileLock:
     from filelock import FileLock, Timeout
 
     _refuse_foreign(location)
-    location.mkdir(parents=True, exist_ok=True)
+    make_folder(location)
     held = FileLock(location / LOCK, thread_local=False)
     try:
         held.acquire(timeout=patience)

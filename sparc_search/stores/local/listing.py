@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ...stored import DocumentFacts, ListedDocuments, ListedPassages, Listing
 from .catalogue import rows_with
-from .rows import read_texts, rows_of
+from .checksums import crc
+from .rows import DOCUMENT, changed_text, columns, read_texts, rows_of
 
 if TYPE_CHECKING:
     from .view import LocalView
@@ -39,20 +40,28 @@ def list_documents(view: LocalView, listing: Listing) -> ListedDocuments:
     condition, parameters = _condition(view, listing)
     fitting = f"SELECT DISTINCT p.document FROM {_TABLES} WHERE {condition}"
     query = f"""
-        SELECT d.id, d.title, d.source, d.metadata, (SELECT count(*) FROM passages o WHERE o.document = d.row)
+        SELECT {columns(DOCUMENT, "d.")}, d.checksum, (SELECT count(*) FROM passages o WHERE o.document = d.row)
         FROM documents d WHERE d.row IN ({fitting}) ORDER BY d.row LIMIT ? OFFSET ?
     """
     found = view.connection.execute(query, (*parameters, listing.size + 1, listing.offset)).fetchall()
     count = f"SELECT count(*) FROM ({fitting})"
     total = None if listing.text else view.connection.execute(count, parameters).fetchone()[0]
-    documents = [DocumentFacts(id, title, source, json.loads(tags), n) for id, title, source, tags, n in found]
+    documents = [_document_facts(*values) for values in found]
     return ListedDocuments(tuple(documents[: listing.size]), total, len(found) > listing.size)
+
+
+def _document_facts(*values: Any) -> DocumentFacts:
+    *facts, checksum, passages = values
+    _, id, title, source, metadata, _ = facts
+    if crc(*facts) != checksum:
+        raise changed_text(id)
+    return DocumentFacts(id, title, source, json.loads(metadata), passages)
 
 
 def metadata_values(view: LocalView, k: int) -> dict[str, list[tuple[str, int]]]:
     """For each key of the metadata its k most frequent values."""
-    keys = [key for (key,) in view.connection.execute("SELECT DISTINCT key FROM tags ORDER BY key")]
-    query = "SELECT value, count(*) AS n FROM tags WHERE key = ? GROUP BY value ORDER BY n DESC, value LIMIT ?"
+    keys = [key for (key,) in view.connection.execute("SELECT DISTINCT key FROM tag_counts ORDER BY key")]
+    query = "SELECT value, passages FROM tag_counts WHERE key = ? ORDER BY passages DESC, value LIMIT ?"
     return {key: [(value, n) for value, n in view.connection.execute(query, (key, k))] for key in keys}
 
 

@@ -34,6 +34,9 @@ class _Piece:
 
 def merge_segments(segments: Sequence[Segment], alive: Sequence[Mask | None], folder: Path) -> tuple[int, Files]:
     """Write what is alive in adjacent segments, in their order, as one; its number of passages, and its files."""
+    for segment in segments:  # damage must not go on into a file with sums that fit
+        segment.postings.touch_all()
+        segment.dense.touch_all()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     pieces, count = _numbered(segments, alive)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from ...engine import Admin, Engine, Place, View, Where, Writer
+from ...errors import IndexMismatch
 from ...records import Features
 from ...stored import EncodedDocument, Fetched, Hits, Statistics
 from . import database, layout, rows
@@ -21,15 +22,15 @@ from . import database, layout, rows
 class OlderEngine(Engine):
     """What can be read of it. `LocalEngine.open` gives it to whoever takes an index of any model."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, location: Path) -> None:
+        self._location, self.folder = location, layout.current(location)
         with self.reading() as connection:
             self.encoder = str(database.read_meta(connection)["encoder"])
 
     @classmethod
     def open(cls, place: Place, encoder: str = "", *, writable: bool = False) -> Self:
         """Open it to be listed and exported; who wants to write or to ask is told how to upgrade it."""
-        older = cls(layout.current(place.location))
+        older = cls(place.location)
         if writable or encoder:
             older.writer()
         return older
@@ -37,6 +38,8 @@ class OlderEngine(Engine):
     @contextmanager
     def view(self) -> Iterator[View]:
         """What is committed now."""
+        if layout.current(self._location) != self.folder:
+            raise IndexMismatch(f"the index at {self._location} has been upgraded meanwhile", "open it again")
         with self.reading() as connection, database.transaction(connection, write=False):
             yield OlderView(connection, self.folder)
 
@@ -62,7 +65,7 @@ class OlderView(View):
 
     def documents(self, ids: Sequence[str] | None = None) -> Iterator[EncodedDocument]:
         """Every document, or those of these ids, without passages."""
-        for _, document, content_hash in rows.read_whole_texts(self._connection, ids):
+        for _, document, content_hash in rows.read_whole_texts(self._connection, ids, older=True):
             yield EncodedDocument(document, content_hash, ())
 
     def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:

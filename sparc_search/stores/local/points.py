@@ -15,6 +15,7 @@ NAMES: Final = (
     "old segments removed",
     "rebuilt beside",  # a re-encoded index is complete, the old one is still current
     "switched",
+    "backup verified",  # not yet in its place
 )
 
 

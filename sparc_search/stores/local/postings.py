@@ -22,6 +22,7 @@ from ...records import Features
 from ..derived_files import release
 from ..features import FieldValues
 from ..packing import unshorten
+from ..page_sums import Pages
 
 
 class Compiled(NamedTuple):
@@ -85,6 +86,8 @@ class Postings:
     tops: NDArray[np.uint16]  # (features,) the largest value
     rows: NDArray[np.uint32]  # (postings,)
     values: NDArray[np.uint16]  # (postings,) short floats
+    pages: Mapping[str, Pages] | None = None
+    """By the names of the arrays, the files they are mapped from; None in memory."""
 
     def release(self) -> None:
         """Let go of the memory of mapped arrays; they can still be read."""
@@ -96,6 +99,7 @@ class Postings:
         if not len(query.keys) or not len(self.keys):
             return _NOTHING
         places = np.minimum(self.keys.searchsorted(query.keys), len(self.keys) - 1)
+        self._touch_found(query, places)
         checks = self.checks[places]
         # Two first parts may be equal, once in a blue moon: then the one that is meant comes right after.
         while (other := (checks < query.checks) & (self.keys[places] == query.keys)).any():
@@ -106,7 +110,32 @@ class Postings:
         there = ((checks == query.checks) & (self.keys[places] == query.keys)).nonzero()[0]
         places, weights = places[there], query.weights[there]
         begins, ends = self.offsets[places].astype(np.int64), self.offsets[places + 1].astype(np.int64)
+        self.touch_entries(begins, ends)
         return Terms(begins, ends, weights, unshorten(self.tops[places]) * weights)
+
+    def _touch_found(self, query: Query, places: NDArray[np.int64]) -> None:
+        """Check what `find` looks at. A key stands between its neighbours wherever a search that went astray looked."""
+        if self.pages is None:
+            return
+        near = np.concatenate([np.maximum(places - 1, 0), places, np.minimum(places + 1, len(self.keys) - 1)])
+        for name in ("keys", "checks", "tops"):
+            self.pages[name].touch(near)
+        self.pages["offsets"].touch(np.concatenate([near, near + 1]))
+        below = (places == 0) | (self.keys[np.maximum(places - 1, 0)] < query.keys)
+        last = places == len(self.keys) - 1
+        if not (below & (last | (query.keys <= self.keys[places]))).all():
+            raise damaged_postings("a key out of order")
+
+    def touch_entries(self, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+        """Check the pages of these postings."""
+        if self.pages is not None:
+            for name in ("rows", "values"):
+                self.pages[name].touch_ranges(begins, ends)
+
+    def touch_all(self) -> None:
+        """Check all of it, before all of it is read."""
+        for file in (self.pages or {}).values():
+            file.touch_all()
 
     def sums(self, terms: Terms, count: int) -> NDArray[np.float64]:
         """The weighted sum of these terms for each of `count` rows, added in their order."""
@@ -141,8 +170,14 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        remedy = "`sparc-search index verify --repair` makes it again"
-        raise IndexDamaged(f"a file of the inverted index has {error}", remedy) from error
+        raise damaged_postings(str(error)) from error
+
+
+def damaged_postings(what: str) -> IndexDamaged:
+    """The error for postings that cannot be."""
+    return IndexDamaged(
+        f"a file of the inverted index has {what}", "`sparc-search index verify --repair` makes it again"
+    )
 
 
 _NOTHING = Terms(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))

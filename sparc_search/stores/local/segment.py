@@ -63,6 +63,15 @@ class Segment:
         bounds = zip(self.id_offsets[numbers].tolist(), self.id_offsets[numbers + 1].tolist(), strict=True)
         return [self.ids[begin:end].tobytes().decode("utf-8", "surrogatepass") for begin, end in bounds]
 
+    def has(self, id: str, alive: Mask | None) -> bool:
+        """Whether a passage of this id is there, and alive."""
+        data, ids, at = id.encode("utf-8", "surrogatepass"), self.ids.tobytes(), -1
+        while (at := ids.find(data, at + 1)) >= 0:
+            number = int(np.searchsorted(self.id_offsets, at))
+            if number < len(self) and self.id(number) == id:
+                return alive is None or bool(alive[number])
+        return False
+
     def holding(self, rows: NDArray[np.int64]) -> Mask:
         """Which of its passages are among these rows (ascending)."""
         mask = np.zeros(len(self), bool)

@@ -6,10 +6,14 @@ import json
 import shutil
 import sqlite3
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..derived_files import Files, check_sizes, listed_files, map_array, save_array, sync_all
+from numpy.typing import NDArray
+
+from ..derived_files import Files, listed_files, save_array, sync_all, write_page_sums
+from ..page_sums import Pages, open_pages
 from ..vector_index import VectorIndex, write_faiss
+from .checksums import changed, crc
 from .layout import SEGMENTS
 from .points import reach
 from .postings import Postings
@@ -38,6 +42,7 @@ def write_segment(segment: Segment, folder: Path) -> Files:
 def finished(folder: Path) -> Files:
     """Make the files of a new segment safe; what is returned belongs into the list of live segments."""
     reach("segment files written")
+    write_page_sums(folder)
     files = listed_files(folder)
     sync_all(folder)
     reach("segment files synced")
@@ -56,19 +61,35 @@ class ListedSegment(NamedTuple):
 
 def listed_segments(connection: sqlite3.Connection) -> list[ListedSegment]:
     """The live segments, in the order of their rows."""
-    query = "SELECT name, first, last, passages, files FROM segments ORDER BY first"
-    return [
-        ListedSegment(name, first, last, passages, json.loads(files))
-        for name, first, last, passages, files in connection.execute(query)
-    ]
+    query = "SELECT name, first, last, passages, files, checksum FROM segments ORDER BY first"
+    return [_listed(*values) for values in connection.execute(query)]
+
+
+def _listed(name: str, first: int, last: int, passages: int, files: str, checksum: int) -> ListedSegment:
+    if crc(name, first, last, passages, files) != checksum:
+        raise changed(f"the list of files of segment {name!r}")
+    return ListedSegment(name, first, last, passages, json.loads(files))
+
+
+def list_segment(connection: sqlite3.Connection, segment: ListedSegment) -> None:
+    """Add a segment to the live ones."""
+    values = (*segment[:4], json.dumps(segment.files))
+    connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", (*values, crc(*values)))
 
 
 def open_segment(folder: Path, listed: ListedSegment) -> Segment:
-    """Map the files of a segment in an index folder; sizes and headers are checked, sums are not."""
+    """Map the files of a segment in an index folder. What is small is checked now, the rest when it is touched."""
     folder = folder / SEGMENTS / listed.name
-    check_sizes(folder, listed.files)
-    own = {name: map_array(folder, name) for name in _OWN}
-    postings = Postings(**{name: map_array(folder, f"posting_{name}") for name in _POSTINGS})
-    vectors, scales = (map_array(folder, name) for name in _DENSE)
-    dense = VectorIndex(vectors, scales, folder / FAISS if FAISS in listed.files else None)
+    pages = open_pages(folder, listed.files)
+    own = {name: _whole(pages[f"{name}.npy"]) for name in _OWN}
+    posting_pages = {name: pages[f"posting_{name}.npy"] for name in _POSTINGS}
+    postings = Postings(**{name: file.array() for name, file in posting_pages.items()}, pages=posting_pages)
+    vectors, scales = pages["vectors.npy"].array(), _whole(pages["scales.npy"])
+    faiss_file = folder / FAISS if FAISS in listed.files else None
+    dense = VectorIndex(vectors, scales, faiss_file, [pages[name] for name in ("vectors.npy", FAISS) if name in pages])
     return Segment(listed.first, listed.last, **own, postings=postings, dense=dense)
+
+
+def _whole(file: Pages) -> NDArray[Any]:
+    file.touch_all()
+    return file.array()

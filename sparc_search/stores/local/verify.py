@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,17 @@ from .. import phrase_block
 from ..block_checks import block_problems
 from ..derived_files import check_sums
 from ..features import FieldValues, decode_features
-from . import database, layout
+from . import database, layout, rows
 from .postings import hash_of
 from .segment import Segment
 from .segment_files import ListedSegment, listed_segments, open_segment
+
+COUNTS: Final = "counts"
+SEGMENTS: Final = "segments"
+"""Derived parts besides single segments: what is counted, and the list of segments as a whole."""
+
+_CHANGED: Final = "has changed bytes in its row"
+_MADE_AGAIN: Final = {"frequencies": COUNTS, "tag_counts": COUNTS, "batches": COUNTS, "segments": SEGMENTS}
 
 
 @dataclass(slots=True)
@@ -41,16 +49,19 @@ def verify(folder: Path) -> CheckReport:
         problems = list(_database(connection))
         if problems:  # the rest would only say the same in other words
             return CheckReport({}, tuple(problems))
+        problems += _rows(connection)
         seen = _SeenRows()
         problems += _passages(connection, seen)
         problems += _counts(connection, seen)
-        listed = listed_segments(connection)
+        problems += _tombstones(connection)
+        listed = [] if any(problem.derived == SEGMENTS for problem in problems) else listed_segments(connection)
         postings = 0
         for segment in listed:
             found, count = _segment(folder, segment, seen)
             problems += found
             postings += count
-        problems += _coverage(connection, listed, seen)
+        if listed:
+            problems += _coverage(connection, listed, seen)
         (documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
     counts = {"documents": documents, "passages": len(seen.rows), "segments": len(listed), "postings": postings}
     return CheckReport(counts, tuple(problems))
@@ -70,20 +81,41 @@ def _database(connection: sqlite3.Connection) -> Iterator[Problem]:
         yield Problem("database", str(error))
 
 
+def _rows(connection: sqlite3.Connection) -> Iterator[Problem]:
+    """Rows that are not what was written, by their checksums."""
+    ids = dict(connection.execute("SELECT row, id FROM documents").fetchall())
+    for covered in rows.COVERED:
+        table = covered[0]
+        for found in rows.unlike(connection, covered):
+            if table == "passages":
+                yield Problem(f"passage {found['id']}", _CHANGED, document=ids.get(found["document"], ""))
+            elif table == "documents":
+                yield Problem(f"document {ids[found['row']]}", _CHANGED)
+            else:
+                yield Problem(f"{table} {next(iter(found.values()))}", _CHANGED, _MADE_AGAIN[table])
+
+
+def _tombstones(connection: sqlite3.Connection) -> Iterator[Problem]:
+    (dead,) = connection.execute("SELECT coalesce(sum(row), 0) FROM tombstones").fetchone()
+    if dead != database.read_meta(connection)["dead"]:
+        yield Problem("tombstones", "are not those that were written", SEGMENTS)
+
+
 def _passages(connection: sqlite3.Connection, seen: _SeenRows) -> Iterator[Problem]:
     query = """
-        SELECT p.row, p.id, d.id, length(p.text), e.block, e.features
+        SELECT p.row, p.id, d.id, length(p.text),
+            e.block, e.block_checksum, e.features, e.features_checksum
         FROM passages p JOIN documents d ON d.row = p.document LEFT JOIN encoded e ON e.passage = p.row ORDER BY p.row
     """
-    for row, id, document, length, data, features in connection.execute(query):
+    for row, id, document, length, data, checksum, features, features_checksum in connection.execute(query):
         seen.rows.append(row)
         seen.ids[row] = id
         if data is None:
             yield Problem(f"passage {id}", "has no phrase block", document=document)
             continue
         try:
-            block = phrase_block.decode(data)
-            values = decode_features(features)
+            block = phrase_block.decode(rows.checked(id, data, checksum))
+            values = decode_features(rows.checked(id, features, features_checksum))
         except IndexDamaged as error:
             yield Problem(f"passage {id}", error.message, document=document)
             continue
@@ -102,7 +134,12 @@ def _counts(connection: sqlite3.Connection, seen: _SeenRows) -> Iterator[Problem
     stored = dict(connection.execute("SELECT name, passages FROM frequencies").fetchall())
     wrong = [name for name in stored.keys() | seen.frequencies.keys() if stored.get(name, 0) != seen.frequencies[name]]
     if wrong and len(seen.sums) == len(seen.rows):
-        yield Problem("database", f"counts {len(wrong)} terms wrongly, such as {min(wrong)!r}")
+        yield Problem("database", f"counts {len(wrong)} terms wrongly, such as {min(wrong)!r}", COUNTS)
+    counted = "SELECT key, value, count(*), sum(passage) FROM tags GROUP BY key, value"
+    noted = "SELECT key, value, passages, rows FROM tag_counts"
+    for query in (f"{counted} EXCEPT {noted}", f"{noted} EXCEPT {counted}"):
+        for key, value, *_ in connection.execute(query):
+            yield Problem("database", f"counts passages with {key}={value} wrongly", COUNTS)
 
 
 # --- segments --------------------------------------------------------------------------------------------------------

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...engine import View, Where
-from ...records import Document, Features
+from ...errors import IndexDamaged
+from ...records import LEX, Document, Features
 from ...stored import (
     EncodedDocument,
     Fetched,
@@ -26,6 +28,8 @@ from ...stored import (
 from ..phrase_block_batch import decode_batch
 from ..stored_blocks import blocks_of
 from . import catalogue, listing, rows
+from .checksums import changed
+from .database import read_meta
 from .highest import highest
 from .postings import hashed
 from .segment import Mask, Segment, make_segment
@@ -58,17 +62,24 @@ class LocalState:
 
 def load_state(connection: sqlite3.Connection, folder: Path, old: LocalState | None) -> LocalState:
     """The state that the connection's transaction sees; what the old one has opened already is taken over."""
-    facts = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('generation', 'passages')").fetchall())
-    if old and old.generation == facts["generation"]:
+    facts = read_meta(connection)
+    generation, passages = int(facts["generation"]), int(facts["passages"])
+    if old and old.generation == generation:
         return old
     known = old.listed if old else {}
     listed = {one.name: known.get(one.name) or open_segment(folder, one) for one in listed_segments(connection)}
     covered = max((segment.last for segment in listed.values()), default=0)
-    older = old.loose if old and old.generation < facts["generation"] else ()  # a newer state has rows unknown here
+    older = old.loose if old and old.generation < generation else ()  # a newer state has rows unknown here
     loose = _loose(connection, covered, older)
     dead = rows.tombstones(connection)
-    alive = tuple(_alive(segment, dead) for segment in (*listed.values(), *loose))
-    return LocalState(facts["generation"], facts["passages"], listed, loose, alive)
+    if int(dead.sum()) != facts["dead"]:
+        raise changed("the list of deleted passages")
+    segments = (*listed.values(), *loose)
+    alive = tuple(_alive(segment, dead) for segment in segments)
+    counts = (len(part) if mask is None else int(mask.sum()) for part, mask in zip(segments, alive, strict=True))
+    if sum(counts) != passages:
+        raise changed("the list of passages or of segments")
+    return LocalState(generation, passages, listed, loose, alive)
 
 
 def _loose(connection: sqlite3.Connection, covered: int, old: Sequence[Segment]) -> tuple[Segment, ...]:
@@ -104,6 +115,13 @@ class LocalView(View):
             self._state = self._load()
         return self._state
 
+    def is_whole(self) -> bool:
+        """Hold open all files of the state, from now on; False if one is missing, which is told to whoever needs it."""
+        try:
+            return bool(self.state)
+        except IndexDamaged:
+            return False
+
     def sparse_search(self, queries: Sequence[Features], k: int, where: Where) -> list[Hits]:
         """For each query the k passages with the highest dot product, ties by passage id; only positive scores."""
         parts = list(zip(self.state.segments, self._masks(where), strict=True))
@@ -120,21 +138,37 @@ class LocalView(View):
 
     def fetch(self, passage_ids: Sequence[str]) -> Fetched:
         """Passages by id, in that order; those that are not there are left out."""
-        return Fetched(rows.read_passages(self.connection, passage_ids))
+        found = rows.read_passages(self.connection, passage_ids)
+        self._none_lost(passage_ids, {stored.passage.id for stored in found})
+        return Fetched(found)
 
     def fetch_blocks(self, passage_ids: Sequence[str]) -> FetchedBlocks:
         """The phrase blocks of those passages that are there, in that order."""
         blocks = rows.read_blocks(self.connection, passage_ids)
+        self._none_lost(passage_ids, blocks)
         return FetchedBlocks(list(blocks), blocks_of(list(blocks.values())) if blocks else None)
 
     def fetch_passages(self, passage_ids: Sequence[str]) -> FetchedPassages:
         """Passages without their blocks, in that order; those that are not there are left out."""
-        return FetchedPassages(rows.read_texts(self.connection, passage_ids))
+        found = rows.read_texts(self.connection, passage_ids)
+        self._none_lost(passage_ids, {passage.id for passage in found})
+        return FetchedPassages(found)
+
+    def _none_lost(self, wanted: Sequence[str], found: Collection[str]) -> None:
+        """`IndexDamaged` if the database does not find what a segment holds; what no segment has is just not there."""
+        for id in wanted:
+            if id not in found and any(part.has(id, mask) for part, mask in self._parts()):
+                raise changed(f"the way to passage {id!r}")
+
+    def _parts(self) -> Iterable[tuple[Segment, Mask | None]]:
+        return zip(self.state.segments, self.state.alive, strict=True)
 
     def statistics(self, lex_names: Sequence[str]) -> Statistics:
         """Number of passages and, of these terms, in how many each stands."""
-        query = "SELECT name, passages FROM frequencies WHERE name IN"
-        found = dict(rows.select(self.connection, query, lex_names))
+        found = rows.read_frequencies(self.connection, lex_names)
+        for name in lex_names:
+            if name not in found and len(catalogue.rows_with(self, LEX, name)):
+                raise changed(f"the number of passages with {name!r}")
         return Statistics(self.state.generation, self.state.passages, found)
 
     def content_hashes(self, document_ids: Sequence[str]) -> dict[str, str]:
@@ -198,9 +232,7 @@ class LocalView(View):
         return masks
 
     def _filter(self, key: tuple[tuple[str, str], ...]) -> tuple[Mask, ...]:
-        parts = " INTERSECT ".join(["SELECT passage FROM tags WHERE key = ? AND value = ?"] * len(key))
-        parameters = [text for pair in key for text in pair]
-        found = rows.rows_of(self.connection, f"{parts} ORDER BY 1", parameters)
+        found = reduce(np.intersect1d, [rows.tagged(self.connection, *pair) for pair in key])
         # Tags of deleted passages are gone too, so nothing dead is let through.
         return tuple(segment.holding(found) for segment in self.state.segments)
 

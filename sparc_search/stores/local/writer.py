@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 import sqlite3
@@ -16,12 +15,12 @@ from ...errors import IndexFailure
 from ...stored import EncodedDocument, Refusal
 from . import rows
 from .changes import Change, prepare
-from .database import read_meta, transaction, translated, write_meta
-from .layout import SEGMENTS
+from .database import FILE, read_meta, transaction, translated, write_meta
+from .layout import SEGMENTS, file_stamp, gone_while_writing
 from .merging import merge_segments
 from .points import reach
 from .segment import Mask, Segment, make_segment
-from .segment_files import ListedSegment, listed_segments, open_segment, write_segment
+from .segment_files import ListedSegment, list_segment, listed_segments, open_segment, write_segment
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +39,7 @@ class LocalWriter(Writer):
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
         self.connection = connection
         self._folder = folder
+        self._stamp = file_stamp(folder / FILE)
         self._turn = threading.RLock()
 
     def begin(self) -> bool:
@@ -82,10 +82,23 @@ class LocalWriter(Writer):
             reach("documents committed")
         return count
 
+    def count_again(self) -> None:
+        """Count everything that is counted from what is there."""
+        with self._changing(), transaction(self.connection):
+            change = Change(self.connection)
+            change.count_again()
+            change.finish()
+
     @contextmanager
     def _changing(self) -> Iterator[None]:
         with self._turn, translated(self._folder):
+            if self._is_gone():
+                raise gone_while_writing(self._folder.parent)
             yield
+
+    def _is_gone(self) -> bool:
+        """Whether somebody took the files away: what is written to them now would be lost with them."""
+        return file_stamp(self._folder / FILE) != self._stamp
 
     # --- segments --------------------------------------------------------------------------------------------------
 
@@ -106,6 +119,7 @@ class LocalWriter(Writer):
             (dead,) = self.connection.execute("SELECT count(*) FROM tombstones").fetchone()
             if found and (len(found) > 1 or dead):
                 self._merge(found)
+            self.connection.execute("DELETE FROM batches WHERE generation NOT IN (SELECT generation FROM passages)")
             self.connection.execute("VACUUM")
             self._empty_log()
 
@@ -138,6 +152,16 @@ class LocalWriter(Writer):
                     log.warning("making segment %s again", segment.name)
                     self.build(segment.first, segment.last, replaced=[segment.name])
 
+    def build_all(self) -> None:
+        """Make one segment of all passages in the place of whatever is listed."""
+        with self._changing():
+            log.warning("making all segments again")
+            with transaction(self.connection):
+                self.connection.execute("DELETE FROM segments")
+                self.connection.execute("DELETE FROM tombstones")
+                write_meta(self.connection, dead=0)
+            self.flush()
+
     def _draft(self, number: int, first: int, last: int) -> Segment:
         """A part of a segment that is too large to be made in memory. It is never listed, so a crash leaves nothing."""
         segment = make_segment(first, last, rows.sources(self.connection, first, last))
@@ -163,18 +187,21 @@ class LocalWriter(Writer):
         with transaction(self.connection):
             self.connection.execute(f"DELETE FROM segments WHERE name IN ({rows.marks(replaced)})", replaced)
             if segment.passages:  # where nothing is alive there is nothing to search
-                values = (*segment[:4], json.dumps(segment.files))
-                self.connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?)", values)
-            # The new segment was made without them.
-            dead = (segment.first, segment.last)
-            self.connection.execute("DELETE FROM tombstones WHERE row BETWEEN ? AND ?", dead)
-            meta = read_meta(self.connection)
-            numbers = {"next_segment": int(segment.name) + 1, "generation": int(meta["generation"]) + 1}
-            write_meta(self.connection, **numbers)
+                list_segment(self.connection, segment)
+            self._bury(segment.first, segment.last)
+            generation = int(read_meta(self.connection)["generation"]) + 1
+            write_meta(self.connection, next_segment=int(segment.name) + 1, generation=generation)
             reach("segment listed")
         reach("segment committed")
         self.remove_unlisted()
         reach("old segments removed")
+
+    def _bury(self, first: int, last: int) -> None:
+        """Forget the tombstones of these rows: the new segment was made without them."""
+        buried = "FROM tombstones WHERE row BETWEEN ? AND ?"
+        (rows_gone,) = self.connection.execute(f"SELECT coalesce(sum(row), 0) {buried}", (first, last)).fetchone()
+        self.connection.execute(f"DELETE {buried}", (first, last))
+        write_meta(self.connection, dead=int(read_meta(self.connection)["dead"]) - rows_gone)
 
     def remove_unlisted(self) -> None:
         """Remove segment folders that do not count; readers that still map their files keep them."""
@@ -216,6 +243,8 @@ class LocalWriter(Writer):
     def close(self) -> None:
         """Leave nothing for readers to do in memory, and let go of the database."""
         try:
+            if self._is_gone():
+                return
             with self._changing():
                 self.flush()
                 if run := _uneven(self.segments()):

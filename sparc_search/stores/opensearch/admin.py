@@ -10,12 +10,14 @@ from . import lifecycle
 from .names import FORMAT, Names
 from .server import Server
 from .state import ServerState
+from .understood import understanding
 from .verify import LEFTOVERS, STATISTICS, verify
 
 if TYPE_CHECKING:
     from .engine import OpenSearchEngine
 
 
+@understanding
 class ServerAdmin(Admin):
     """Looks after an index on a server."""
 

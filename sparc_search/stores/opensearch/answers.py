@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import EngineError, Incomplete
 from ...stored import Missing
+from .failures import kind_and_reason, vanished
 
 
 def missing(answer: Mapping[str, Any], where: str) -> Missing:
@@ -16,6 +17,9 @@ def missing(answer: Mapping[str, Any], where: str) -> Missing:
     `successful` is less than `total`. (Those that were skipped, because nothing in them can match, are successful.)
     """
     if "error" in answer:  # of one search among several
+        kind, reason = kind_and_reason(answer)
+        if kind == "index_not_found_exception":
+            raise vanished(reason, where)
         raise EngineError(f"{where} could not search: {answer['error']}", "see the log of the server")
     found = ["the search was cut off by a time limit"] if answer.get("timed_out") else []
     shards = answer.get("_shards", {})

@@ -23,6 +23,7 @@ from ...ngrams import round_up_9bits
 from ...records import FIELDS, LEX, Document, EncodedPassage, Features, Passage, PhraseBlock, Section
 from ...stored import EncodedDocument, StoredPassage
 from .. import phrase_block
+from ..borders import plain_borders, read_structure
 from ..features import as_features, decode_features, encode_features, nonzero
 
 _LONGEST_TAG: Final = 1_000
@@ -66,9 +67,17 @@ def rounded(features: Features) -> dict[str, dict[str, float]]:
     }
 
 
+_FACTS: Final = tuple(field.name for field in fields(Passage))
+_RARE: Final = ("encoded_text", "alignment")
+"""Facts at the end that most passages have none of; then they are left out, as they are in older indexes."""
+
+
 def _facts(passage: Passage) -> bytes:
-    facts = {field.name: getattr(passage, field.name) for field in fields(passage)}
+    facts = {name: getattr(passage, name) for name in _FACTS}
     facts["metadata"] = dict(passage.metadata)
+    facts["borders"] = plain_borders(passage.borders)
+    if passage.encoded_text is None:
+        facts = {name: value for name, value in facts.items() if name not in _RARE}
     return json.dumps(list(facts.values()), ensure_ascii=False).encode()
 
 
@@ -90,9 +99,8 @@ def read_passage(stored: Mapping[str, Any], *, check: bool = False) -> StoredPas
 
 def read_facts(stored: Mapping[str, Any]) -> Passage:
     """The passage itself from its stored fields."""
-    values = json.loads(_bytes(stored, "facts"))
-    values[-1] = tuple(values[-1])
-    return Passage(*values)
+    facts = dict(zip(_FACTS, json.loads(_bytes(stored, "facts")), strict=False))
+    return Passage(**read_structure(facts))
 
 
 def read_block(stored: Mapping[str, Any]) -> bytes:
@@ -117,7 +125,7 @@ def _bytes(stored: Mapping[str, Any], name: str) -> bytes:
     except (KeyError, IndexError, ValueError) as error:
         raise IndexDamaged(
             f"a passage on the server has no {name!r}",
-            "`sparc-search index verify` names it: ingest its document again",
+            "`sparc-search index verify --repair` makes it again from the stored text of its document",
         ) from error
 
 

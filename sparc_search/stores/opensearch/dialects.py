@@ -26,9 +26,9 @@ OPENSEARCH: Final = Dialect("OpenSearch", "opensearch", oldest=(2, 7), count_hit
 ELASTICSEARCH: Final = Dialect("Elasticsearch", "elasticsearch", oldest=(7, 12), count_hits=True)
 
 
-def recognise(answer: Mapping[str, Any], where: str) -> tuple[Dialect, str]:
+def recognise(answer: Any, where: str) -> tuple[Dialect, str]:
     """The dialect and version of a server, from what it says of itself (`GET /`)."""
-    version = answer.get("version")
+    version = answer.get("version") if isinstance(answer, Mapping) else None
     if not isinstance(version, Mapping) or "number" not in version:
         raise EngineError(f"{where} is neither OpenSearch nor Elasticsearch", "set `url` to the server's address")
     number = str(version["number"])

@@ -10,16 +10,18 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from ...engine import Engine, Place
-from ...errors import IndexNotFound, UsageError
+from ...errors import IndexMismatch, IndexNotFound, UsageError
 from ..opensearch_settings import SETTINGS
 from . import lifecycle
 from .admin import ServerAdmin
 from .bulk import Limits
+from .failures import vanished
 from .lease import Lease
 from .names import Version
 from .options import Options, options_of
 from .server import Server
 from .state import ServerState, read_state, read_statistics
+from .understood import understood
 from .view import ServerView
 from .writer import ServerWriter
 
@@ -52,6 +54,7 @@ class OpenSearchEngine(Engine):
         self._writer = self._open_writer() if lease else None
 
     @classmethod
+    @understood()
     def open(cls, place: Place, encoder: str = "", *, writable: bool = False) -> Self:
         """Open the index that the settings name; to write, it is made if there is none."""
         options = options_of(place)
@@ -83,13 +86,11 @@ class OpenSearchEngine(Engine):
         """Remember what a version says of itself; `IndexMismatch` if it is not of this format and model."""
         meta = lifecycle.meta_of(self.server, state.version)
         if meta is None:
-            raise IndexNotFound(
-                f"the index {state.passages_index!r} has vanished from {self.server.shown}",
-                "make it again with `sparc-search ingest PATH`",
-            )
+            raise vanished(f"{state.passages_index!r} has lost its passages or its documents", self.server.shown)
         shown = f"the index {self.options.names.passages!r} on {self.server.shown}"
         lifecycle.check(meta if self._owns else replace(meta, complete=True), self._wanted, shown)
         self.encoder, self._identity, self._readable = meta.encoder, state.identity, meta.readable
+        self._documents, self._refused, self.behind = state.version.documents, "", None
 
     def _open_writer(self) -> ServerWriter:
         assert self._lease is not None
@@ -103,11 +104,26 @@ class OpenSearchEngine(Engine):
     @contextmanager
     def view(self) -> Iterator[ServerView]:
         """What is committed now, for as long as the context lasts."""
+        yield ServerView(self.server, self._followed(), self._frequencies_of, self._filters)
+
+    def _followed(self) -> ServerState:
+        """The state of the version that the alias stands for, or of the one before if that is of another model."""
         state, _ = read_state(self.server, self._at)
-        if state.identity != self._identity:  # the alias has moved
-            with self._lock:
-                self._checked(state)
-        yield ServerView(self.server, state, self._frequencies_of, self._filters)
+        if state.identity == self._identity:
+            self.behind = None
+            return state
+        with self._lock:  # the alias has moved
+            if state.identity != self._refused:
+                try:
+                    self._checked(state)
+                    return state
+                except IndexMismatch as error:
+                    self._refused, self.behind = state.identity, error
+            try:
+                return read_state(self.server, self._documents)[0]
+            except IndexNotFound:
+                assert self.behind is not None
+                raise self.behind from None
 
     def _frequencies_of(self, state: ServerState) -> Counter[str]:
         """The statistics of a state; those of the last one asked for are kept."""
@@ -150,11 +166,24 @@ def take_lease(server: Server, options: Options) -> Lease:
 
 
 def _create(server: Server, options: Options, encoder: str) -> None:
-    """Make an index if there is none."""
+    """Make an index if there is none; of one that is there by half nothing more must go."""
     try:
-        lifecycle.served(server, options.names)
+        version, _ = lifecycle.served(server, options.names)
     except IndexNotFound:
         if not encoder:
             raise  # nothing to make one for
+        _refuse_half(server, options)
         version = lifecycle.begin(server, options.names, encoder, options.shape)
         lifecycle.publish(server, options.names, version)
+    else:
+        if lifecycle.meta_of(server, version) is None:
+            raise vanished(f"{version.passages!r} has lost its documents", server.shown)
+
+
+def _refuse_half(server: Server, options: Options) -> None:
+    """`IndexNotFound` if the documents of an index are there without its passages."""
+    try:
+        state, _ = read_state(server, options.names.documents)
+    except IndexNotFound:
+        return
+    raise vanished(f"{state.passages_index!r} has lost its passages", server.shown)

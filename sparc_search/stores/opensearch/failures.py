@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...errors import DiskFull, EngineError, SparcSearchError
+from ...errors import DiskFull, EngineError, IndexNotFound, SparcSearchError
 
 PASSING: Final = frozenset({429, 502, 503, 504})
 """Status codes that say: not now."""
@@ -37,6 +37,8 @@ def described(status: int, error: object, where: str) -> SparcSearchError:
     kind, reason = kind_and_reason(error)
     if kind == "cluster_block_exception":
         return blocked(reason, where)
+    if kind == "index_not_found_exception":
+        return vanished(reason, where)
     if kind == "index_create_block_exception":
         return EngineError(
             f"{where} lets nobody make a new index: {reason}",
@@ -56,6 +58,14 @@ def described(status: int, error: object, where: str) -> SparcSearchError:
     else:
         message, remedy = f"{where} answered {status}: {kind}: {reason}", "see the log of the server"
     return Refused(message, remedy, status, kind)
+
+
+def vanished(reason: str, where: str) -> IndexNotFound:
+    """The error for a version of which a part is not there any more: somebody has deleted it on the server."""
+    return IndexNotFound(
+        f"a part of the index is not on {where} any more: {reason}",
+        "make it anew with `sparc-search ingest --rebuild PATH`, or bring the part back from a snapshot",
+    )
 
 
 def blocked(reason: str, where: str) -> SparcSearchError:

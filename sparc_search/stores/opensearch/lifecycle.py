@@ -17,6 +17,7 @@ from .failures import Refused
 from .names import FORMAT, Names, Version, writing
 from .server import LOADING, Server
 from .state import ServerState, read_state, write_state
+from .understood import understood
 
 _META: Final = "sparc-search"
 _VERSIONS: Final = "versions"
@@ -45,6 +46,7 @@ class Shape:
 # --- finding ---------------------------------------------------------------------------------------------------------
 
 
+@understood()
 def served(server: Server, names: Names) -> tuple[Version, Meta]:
     """The version behind the alias; `IndexNotFound` if there is none, `IndexMismatch` if it is something else."""
     found = server.request("GET", f"/{names.passages}/_mapping")
@@ -83,6 +85,7 @@ def check(meta: Meta, encoder: str, shown: str) -> None:
         raise IndexMismatch(f"{shown} was never finished", "finish it with `sparc-search ingest --rebuild PATH`")
 
 
+@understood()
 def meta_of(server: Server, version: Version) -> Meta | None:
     """What a version says of itself; None if it is not there, or not whole."""
     mappings = [server.request("GET", f"/{index}/_mapping") for index in version.indices]
@@ -144,7 +147,7 @@ def publish(server: Server, names: Names, version: Version) -> None:
     before = _served_now(server, names)
     meta = meta_of(server, version)
     if meta is None:
-        raise IndexDamaged(f"{version.passages!r} on {server.shown} has vanished", "build it again")
+        raise IndexDamaged(f"{version.passages!r} on {server.shown} has vanished", "run the same command again")
     complete = {"_meta": {_META: asdict(replace(meta, complete=True))}}
     for index in version.indices:
         server.request("PUT", f"/{index}/_mapping", complete, patience=LOADING)
@@ -161,8 +164,10 @@ def _point(server: Server, names: Names, before: Version | None, after: Version)
     """Move both aliases, in one call: nobody sees a half."""
     pairs = ((names.passages, "passages"), (names.documents, "documents"))
     actions: list[Any] = [{"add": {"index": getattr(after, which), "alias": alias}} for alias, which in pairs]
-    if before is not None and before != after:
-        actions += [{"remove": {"index": getattr(before, which), "alias": alias}} for alias, which in pairs]
+    for alias, which in pairs if before is not None and before != after else ():
+        index = getattr(before, which)
+        if server.request("GET", f"/{index}/_mapping"):  # somebody may have deleted a half of it
+            actions.append({"remove": {"index": index, "alias": alias}})
     server.request("POST", "/_aliases", {"actions": actions}, patience=LOADING)
 
 

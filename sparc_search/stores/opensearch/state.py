@@ -15,6 +15,7 @@ from typing import Any, Final
 from ...errors import IndexDamaged, IndexNotFound
 from .names import Version
 from .server import LOADING, READING, Patience, Server
+from .understood import understood
 
 _ID: Final = "state"
 
@@ -54,6 +55,7 @@ def stamp_of(answer: Mapping[str, Any]) -> Stamp:
     return Stamp(int(answer["_seq_no"]), int(answer["_primary_term"]))
 
 
+@understood()
 def read_state(server: Server, index: str, patience: Patience = READING) -> tuple[ServerState, Stamp]:
     """The state, from an index or from the alias of what is served."""
     found = server.document(f"/{index}/_doc/{_ID}", patience=patience)
@@ -62,9 +64,17 @@ def read_state(server: Server, index: str, patience: Patience = READING) -> tupl
             f"there is no index {index!r} on {server.shown}", "make one with `sparc-search ingest PATH`"
         )
     try:
-        return ServerState(**found["_source"]["body"]), stamp_of(found)
-    except (KeyError, TypeError) as error:
-        raise IndexDamaged(f"the state of {index!r} on {server.shown} cannot be read", "rebuild the index") from error
+        state = ServerState(**found["_source"]["body"])
+        if not all(
+            isinstance(count, int) for count in (state.generation, state.documents, state.passages, state.words)
+        ):
+            raise TypeError("a count is no number")
+        return state, stamp_of(found)
+    except (LookupError, TypeError, ValueError) as error:
+        raise IndexDamaged(
+            f"the state of {index!r} on {server.shown} cannot be read",
+            "make it anew with `sparc-search ingest --rebuild PATH`",
+        ) from error
 
 
 def write_state(server: Server, index: str, state: ServerState, stamp: Stamp | None) -> Stamp:
@@ -74,6 +84,7 @@ def write_state(server: Server, index: str, state: ServerState, stamp: Stamp | N
     return stamp_of(server.request("PUT", f"/{index}/_doc/{_ID}", body, params, patience=LOADING))
 
 
+@understood()
 def read_statistics(server: Server, state: ServerState, patience: Patience = READING) -> Counter[str]:
     """In how many passages each term stands, as of the state."""
     if not state.generation:

@@ -37,6 +37,7 @@ from .queries import clauses, conditions, every
 from .scan import by_ids, pages, records
 from .server import Server
 from .state import ServerState
+from .understood import understanding
 
 _MOST: Final = 10_000
 """Hits that servers give at once. Among more that tie, they decide."""
@@ -45,6 +46,7 @@ _VECTORS: Final = 2_000
 _EXPORTED: Final = 50
 
 
+@understanding
 class ServerView(View):
     """Reads and searches one state."""
 

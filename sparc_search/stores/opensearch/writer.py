@@ -35,12 +35,14 @@ from .recovery import counted, recover
 from .scan import by_ids, records
 from .server import LOADING, Server
 from .state import ServerState, drop_statistics, read_state, read_statistics, write_state, write_statistics
+from .understood import understanding
 
 _AT_ONCE: Final = 500
 _PURGED_WITHIN: Final = 180.0
 _NOTHING: Final = Counts()
 
 
+@understanding
 class ServerWriter(Writer):
     """The one writer of a version. Threads take turns."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import replace
 from typing import Any
@@ -13,9 +14,11 @@ from small_corpus import DOCUMENTS, encoded
 
 from sparc_search.encoder import Encoder
 from sparc_search.mappings import index_bodies
+from sparc_search.records import AlignedPiece, Border
 from sparc_search.stores.opensearch.bodies import (
     Counts,
     passage_body,
+    read_facts,
     read_features,
     read_passage,
     read_record,
@@ -55,7 +58,11 @@ def stored(body: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("readable", [True, False])
 def test_a_passage_there_and_back(toy_encoder: Encoder, readable: bool) -> None:
     one = encoded(DOCUMENTS[0], toy_encoder).passages[0]
-    passage = replace(one.passage, page=3, joints=(2, 7), metadata={"a": "é"})
+    passage = replace(one.passage, page=3, borders=(Border(2), Border(7, "cell")), metadata={"a": "é"})
+    if not readable:
+        passage = replace(
+            passage, encoded_text="Row: é", alignment=(AlignedPiece(0, 5, 0, 0), AlignedPiece(5, 6, 0, 1))
+        )
     body = json.loads(passage_body(replace(one, passage=passage), 7, readable=readable))
     assert read_passage(stored(body), check=True).passage == passage
     assert read_vector(stored(body))[0].tolist() == one.block.passage_vector.tolist()
@@ -65,6 +72,15 @@ def test_a_passage_there_and_back(toy_encoder: Encoder, readable: bool) -> None:
     assert body["generation"] == 7
     known = set(index_bodies("opensearch")["passages"]["mappings"]["properties"])
     assert body.keys() <= known
+
+
+def test_a_passage_of_an_older_version_is_read(toy_encoder: Encoder) -> None:
+    passage = replace(encoded(DOCUMENTS[0], toy_encoder).passages[0].passage, borders=(Border(2), Border(7)))
+    facts = [passage.id, passage.document_id, 0, passage.text, 0, passage.title, passage.source, None, {}, [2, 7]]
+    older = {"facts": [base64.b64encode(json.dumps(facts).encode()).decode()]}
+    assert read_facts(older) == replace(passage, metadata={})
+    now = json.loads(passage_body(encoded(DOCUMENTS[0], toy_encoder).passages[0], 1, readable=True))["facts"]
+    assert len(json.loads(base64.b64decode(now))) == len(facts)  # an older version reads it too
 
 
 def test_a_record_there_and_back(toy_encoder: Encoder) -> None:

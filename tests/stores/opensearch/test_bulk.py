@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from engines import Engine
 
-from sparc_search.errors import EngineError
+from sparc_search.errors import EngineError, IndexNotFound
 from sparc_search.stores.opensearch import bulk
 from sparc_search.stores.opensearch.access import access_of
 from sparc_search.stores.opensearch.bulk import Action, Limits, Throttle, load
@@ -108,7 +108,7 @@ def test_deleting_what_is_not_there_is_done(server: Moody) -> None:
 
 
 def test_a_mistyped_index_is_not_made(server: Moody, opensearch: Engine) -> None:
-    with pytest.raises(EngineError):
+    with pytest.raises(IndexNotFound):
         list(load(server, [Action("index", f"{opensearch.prefix}-typo", "1", "{}")], LIMITS))
     assert opensearch.indices() == [f"{opensearch.prefix}-bulk"]
 

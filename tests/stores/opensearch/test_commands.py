@@ -46,9 +46,9 @@ def run(run_cli: RunCli, opensearch: Engine) -> Callable[..., Any]:
 
 def test_from_nothing_to_an_answer_and_back(run: Any, run_cli: RunCli, folder: Path, tmp_path: Path) -> None:
     assert "ingest" in run("ask", "When?", code=1)
-    summary = run("ingest", folder)
+    summary = run("ingest", "--json", folder)
     assert (summary["read"], summary["indexed"], summary["rejected"]) == (3, 3, 0)
-    assert run("ingest", folder)["unchanged"] == 3
+    assert run("ingest", "--json", folder)["unchanged"] == 3
     reply = run("ask", "When was the Eiger climbed?", "--json")
     local = {"SPARC_SEARCH_ENCODER": "toy", "SPARC_SEARCH_INDEX": str(tmp_path / "local")}
     assert run_cli("ingest", folder, env=local).returncode == 0
@@ -63,9 +63,9 @@ def test_from_nothing_to_an_answer_and_back(run: Any, run_cli: RunCli, folder: P
 
 
 def test_sync_delete_export_import(run: Any, opensearch: Engine, folder: Path, tmp_path: Path) -> None:
-    run("ingest", folder)
+    run("ingest", "--json", folder)
     (folder / "sea.txt").unlink()
-    assert run("ingest", folder, "--sync")["deleted"] == 1
+    assert run("ingest", "--json", folder, "--sync")["deleted"] == 1
     run("index", "export", "--encoded", "-o", tmp_path / "all.jsonl.gz")
     ids = [path for path in TEXTS if path != "sea.txt"]
     listed = run("index", "export").splitlines()
@@ -85,23 +85,23 @@ def test_sync_delete_export_import(run: Any, opensearch: Engine, folder: Path, t
 
 
 def test_rebuild_and_roll_back(run: Any, folder: Path) -> None:
-    run("ingest", folder)
+    run("ingest", "--json", folder)
     (folder / "sea.txt").write_text("The Caspian Sea has no outlet.")
     (folder / "eiger.txt").unlink()
-    summary = run("ingest", folder, "--rebuild")
+    summary = run("ingest", "--json", folder, "--rebuild")
     assert (summary["indexed"], summary["unchanged"]) == (1, 1)  # what has not changed was taken over
     assert run("index", "stats", "--json")["documents"] == 2
     assert run("ask", "When was the Eiger climbed?", "--json")["answers"][0]["text"] == "1865"
     run("index", "rollback")
     assert run("index", "stats", "--json")["documents"] == 3
     assert run("ask", "When was the Eiger climbed?", "--json")["answers"][0]["text"] == "1858"
-    assert "exclude" in run("ingest", folder, "--rebuild", "--dry-run", code=2)
+    assert "exclude" in run("ingest", "--json", folder, "--rebuild", "--dry-run", code=2)
 
 
 def test_what_the_server_will_not_take_is_in_the_reject_file(run: Any, folder: Path, tmp_path: Path) -> None:
     lines = [{"id": "x" * 9000, "text": "Too long an id."}, {"id": "fine", "text": "A zebra in 1999."}]
     (folder / "more.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    summary = run("ingest", folder, code=3)
+    summary = run("ingest", "--json", folder, code=3)
     assert (summary["indexed"], summary["rejected"]) == (4, 1)
     (reject,) = map(json.loads, Path(summary["rejects_file"]).read_text().splitlines())
     assert "8,000 bytes" in reject["reason"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 _END: Final = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?=\s)|[。！？]+["”’」』）]*""")  # noqa: RUF001
@@ -15,6 +15,7 @@ _ABBREVIATIONS: Final = frozenset(
         "sen", "sep", "sept", "sgt", "sr", "st", "vol", "vols", "vs",
     )
 )  # fmt: skip
+_BLANK_LINE: Final = re.compile(r"\n[^\S\n]*\n|[\f\u2029]")
 _LAST_WORD: Final = re.compile(r"[\w.]{1,20}\Z")
 
 
@@ -23,6 +24,15 @@ def sentence_ends(text: str) -> Iterator[int]:
     for match in _END.finditer(text):
         if match[0] != "." or _is_end(text, match.start(), match.end()):
             yield match.end()
+
+
+def sentence_around(text: str, start: int, end: int, joints: Iterable[int] = ()) -> tuple[int, int]:
+    """Where the sentence around a span begins and ends, without white space; none crosses a blank line or a joint."""
+    bounds = {*sentence_ends(text), *(match.end() for match in _BLANK_LINE.finditer(text)), *joints}
+    first = max((bound for bound in bounds if bound <= start), default=0)
+    last = min((bound for bound in bounds if bound >= end), default=len(text))
+    first += len(text[first:start]) - len(text[first:start].lstrip())
+    return first, max(end, first + len(text[first:last].rstrip()))
 
 
 def _is_end(text: str, dot: int, after: int) -> bool:

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from sparc_search.loaders.sentences import sentence_ends
+from sparc_search.sentences import sentence_ends
 
 
 @pytest.mark.parametrize(

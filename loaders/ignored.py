@@ -1,0 +1,57 @@
+"""What a folder holds that nobody means by it: packages, virtual environments, build results, what .gitignore names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+_NEVER_MEANT: Final = frozenset(("node_modules", "bower_components", "__pycache__", "site-packages"))
+_BUILT: Final = frozenset(("build", "dist", "target", "out", "_build"))
+_PROJECT: Final = frozenset((
+    "package.json", "pyproject.toml", "setup.py", "setup.cfg", "Cargo.toml", "pom.xml", "build.gradle",
+    "CMakeLists.txt", "Makefile", "conf.py",
+))  # fmt: skip
+_MOST_RULES: Final = 1 << 20  # bytes of a .gitignore
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """The rules for what is below a folder: those of its .gitignore, and those of the folders above it."""
+
+    specs: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+    """Each with the path of its folder below the root, as it is put before names."""
+
+    def below(self, folder: str, path: str, names: Iterable[str]) -> Ignored:
+        """The rules in a folder; `path` is its path below the root, empty or with a slash at its end."""
+        if ".gitignore" not in names:
+            return self
+        from pathspec import GitIgnoreSpec
+
+        try:
+            with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as file:
+                spec = GitIgnoreSpec.from_lines(file.read(_MOST_RULES).splitlines())
+        except (OSError, ValueError):
+            return self  # rules that cannot be read leave nothing out
+        return Ignored((*self.specs, (path, spec)))
+
+    def why_not(self, path: str, name: str, folder: str, siblings: frozenset[str], is_folder: bool) -> str:
+        """Why a file or folder is left out; nothing if it is not. `folder` is where it stands."""
+        if is_folder and (reason := _by_name(name, os.path.join(folder, name), siblings)):
+            return reason
+        for before, spec in self.specs:
+            if spec.match_file(path.removeprefix(before) + ("/" if is_folder else "")):
+                return "named by .gitignore"
+        return ""
+
+
+def _by_name(name: str, path: str, siblings: frozenset[str]) -> str:
+    if name in _NEVER_MEANT:
+        return f"a folder {name}"
+    if name in _BUILT and siblings & _PROJECT:
+        return "a folder of build results"
+    return "a virtual environment" if os.path.exists(os.path.join(path, "pyvenv.cfg")) else ""

@@ -1,0 +1,1 @@
+"""The default English reader: a folder of data files."""

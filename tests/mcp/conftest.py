@@ -1,0 +1,99 @@
+"""Small indexes of the toy encoder, behind a server of the protocol in this process or in one of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from engines import open_local
+from mcp import Client
+from mcp.server import Server
+from mcp.shared.exceptions import MCPError
+from small_corpus import DOCUMENTS, encode_all
+
+from sparc_search import plugins
+from sparc_search.encoder import Encoder
+from sparc_search.index import Index
+from sparc_search.mcp.asking import Asking
+from sparc_search.mcp.indexes import Indexes
+from sparc_search.mcp.server import create_server
+from sparc_search.mcp.stdio import Turns
+from sparc_search.mcp.tools import Limits
+from sparc_search.records import Document
+from sparc_search.settings import load
+
+MakeIndex = Callable[..., Index]
+
+
+@pytest.fixture(scope="session")
+def encoder(toy_plugin: Path) -> Encoder:
+    opened = plugins.load("encoders", "toy")()
+    assert isinstance(opened, Encoder)
+    return opened
+
+
+@pytest.fixture(scope="session")
+def make_index(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeIndex]:
+    """`make_index(documents, encoder)`: an index of them, open for reading."""
+    opened: list[Index] = []
+
+    def make(documents: Sequence[Document] = DOCUMENTS, by: Encoder = encoder, **given: object) -> Index:
+        folder = tmp_path_factory.mktemp("mcp") / "index"
+        with open_local(folder, by.fingerprint, writable=True) as store:
+            store.add(encode_all(documents, by))
+        settings = load({"index": folder, **given}, environ={}, folder=folder, user_folder=folder)
+        opened.append(Index.open(folder, settings=settings, encoder=by))
+        return opened[-1]
+
+    yield make
+    for index in opened:
+        index.close()
+
+
+@pytest.fixture(scope="session")
+def index(make_index: MakeIndex) -> Index:
+    return make_index()
+
+
+def server_of(limits: Limits | None = None, **indexes: Index) -> Server[Any]:
+    """A server over indexes by name."""
+    return create_server(Asking(Indexes(indexes)), Turns().run, limits)
+
+
+def talk(server: Any, conversation: Callable[[Client], Any], mode: str = "auto") -> Any:
+    """What a client hears that talks to a server."""
+
+    async def run() -> Any:
+        async with Client(server, mode=mode) as client:
+            try:
+                return await conversation(client)
+            except MCPError as error:
+                return error
+
+    heard = anyio.run(run)
+    if isinstance(heard, MCPError):
+        raise heard
+    return heard
+
+
+def call(server: Any, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What a tool gives; its only text is the same as JSON."""
+    result = talk(server, lambda client: client.call_tool(tool, dict(arguments)))
+    (content,) = result.content
+    assert not result.is_error, content.text
+    found = json.loads(content.text)
+    assert found == result.structured_content
+    assert isinstance(found, dict)
+    return found
+
+
+def refused(server: Any, tool: str, arguments: Mapping[str, Any]) -> str:
+    """What a tool says to arguments it does not take."""
+    result = talk(server, lambda client: client.call_tool(tool, dict(arguments)))
+    assert result.is_error
+    assert result.structured_content is None
+    return str(result.content[0].text)

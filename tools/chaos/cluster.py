@@ -1,0 +1,185 @@
+"""A writer and a reader of a real OpenSearch of three nodes, of which one is killed or hangs, behind proxies that lie.
+
+The oracle: after each round, when all nodes are back, the index holds every acknowledged operation; of one that was
+under way each document is as before, as after, or gone and not believed to be there. It answers as an index that
+nothing ever happened to, finds nothing wrong with itself, and can be written to. What anybody is told meanwhile is an
+error of the package, if it is one.
+
+A node that is stopped for some seconds is, for the others, one behind a partition: it neither hears nor answers, and
+comes back with an old opinion.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from sparc_search.errors import SparcSearchError
+from sparc_search.opening import open_engine
+from sparc_search.servers.cluster import Cluster
+from sparc_search.servers.ports import free_port
+from sparc_search.settings import Settings, load
+
+from .ledger import Doing, Model, Oracle, after, halves, operations
+from .proxy import FAULTS, Proxy
+from .tally import Tally
+from .writers import Child
+
+NODES: Final = 3
+OPERATIONS: Final = 6
+"""Of one writer, if nothing happens to it."""
+ASKS: Final = 3
+KINDS: Final = ("add", "delete", "reopen", "rebuild")
+STOPPED: Final = 8.0
+Trouble = Callable[["_Scene", random.Random], AbstractContextManager[None]]
+"""Lasts as long as its context."""
+
+
+def run(rounds: int, seed: int, seconds: float) -> Tally:
+    """The campaign."""
+    tally = Tally(f"cluster, seed {seed}", "rounds and asks")
+    with tempfile.TemporaryDirectory(prefix="sparc-search-server-") as folder:
+        Path(folder).chmod(0o755)  # the servers run as another user
+        with Cluster(Path(folder) / "nodes", free_port(NODES), NODES, patience=1800) as cluster:
+            campaign(tally, Path(folder), cluster.urls, cluster, rounds, seed, seconds)
+    return tally
+
+
+def campaign(
+    tally: Tally, folder: Path, urls: Sequence[str], cluster: Cluster | None, rounds: int, seed: int, seconds: float
+) -> None:
+    """Rounds on servers that run already; without a cluster none of them is killed or stopped."""
+    began = time.monotonic()
+    with ExitStack() as stack:
+        proxies = [stack.enter_context(Proxy(url, f"{seed}/{url}").running()) for url in urls]
+        name = f"chaos{seed}x{os.getpid()}"
+        direct, proxied = (
+            load().changed(index=folder / "index", engine="opensearch", index_name=name, url=",".join(addresses))
+            for addresses in (urls, [proxy.url for proxy in proxies])
+        )
+        scene = _Scene(tally, direct, proxied, proxies, cluster)
+        open_engine(direct, scene.oracle.encoder.fingerprint, writable=True).close()
+        for number in range(rounds):
+            if time.monotonic() - began > seconds:
+                break
+            scene.round(f"{seed}/{number}")
+            tally.rounds += 1
+
+
+class _Scene:
+    def __init__(
+        self, tally: Tally, direct: Settings, proxied: Settings, proxies: Sequence[Proxy], cluster: Cluster | None
+    ) -> None:
+        self.tally, self.direct, self.proxied, self.proxies = tally, direct, proxied, proxies
+        self.cluster = cluster
+        self.oracle = Oracle("sparse")  # vectors of a cluster are kept on this machine, and derived
+        self.model: Model = {}
+        self.troubles: dict[str, Trouble] = {name: _lying(name) for name in FAULTS} | {
+            "none": _nothing,
+            "writer killed": _nothing,
+        }
+        if cluster is not None:
+            self.troubles |= {"node killed": _node_killed, "node stopped": _node_stopped}
+
+    def round(self, name: str) -> None:
+        """One writer, and what happens meanwhile."""
+        chance = random.Random(name)
+        kind = chance.choice(list(self.troubles))
+        wanted = list(itertools.islice(operations(name, KINDS), OPERATIONS))
+        models = list(itertools.accumulate(wanted, after, initial=self.model))
+        encoded = [self.oracle.encoded(operation.documents) for operation in wanted]
+
+        def write(output: int) -> None:
+            writer = Doing(self.proxied, self.oracle.encoder.fingerprint)
+            for operation, documents in zip(wanted, encoded, strict=True):
+                writer.apply(operation.kind, documents)
+                os.write(output, b".")
+            writer.close()
+            os.write(output, b"closed")
+
+        child = Child(write)
+        with self.troubles[kind](self, chance):
+            for _ in range(ASKS):
+                self._ask(name)
+            if kind == "writer killed" and child.wait_for(chance.randrange(OPERATIONS)):
+                time.sleep(chance.uniform(0, 0.5))
+                os.kill(child.pid, signal.SIGKILL)
+            ended = child.end()
+        if ended.startswith("raw"):
+            self.tally.contradict(f"{name} {kind}: {ended}")
+        done = child.acknowledged
+        possible = halves(models[done], wanted[done]) if done < OPERATIONS else [models[done]]
+        wrong, self.model = self.oracle.complaint(self.direct, possible, nothing_yet=False, after_recovery=True)
+        self.tally.add(kind, ended.partition(":")[0])
+        if wrong:
+            self.tally.contradict(f"{name} {kind}, {done} acknowledged, {ended}: {wrong[:600]}")
+
+    def _ask(self, name: str) -> None:
+        try:
+            with open_engine(self.proxied, self.oracle.encoder.fingerprint) as engine:
+                self.oracle.facts(engine)
+            outcome = "answered"
+        except SparcSearchError as error:
+            outcome = type(error).__name__
+        except Exception as error:  # that is what is looked for
+            outcome = f"raw {type(error).__name__}"
+            self.tally.contradict(f"{name}, asked meanwhile: {outcome}: {error}")
+        self.tally.add("ask meanwhile", outcome)
+
+
+# --- troubles ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _nothing(_scene: _Scene, _chance: random.Random) -> Iterator[None]:
+    yield
+
+
+def _lying(fault: str) -> Trouble:
+    @contextmanager
+    def lying(scene: _Scene, _chance: random.Random) -> Iterator[None]:
+        for proxy in scene.proxies:
+            proxy.fault = fault
+        try:
+            yield
+        finally:
+            for proxy in scene.proxies:
+                proxy.fault = ""
+                scene.tally.add("proxy", f"{fault}: {'some' if proxy.met[fault] else 'none'}")
+
+    return lying
+
+
+@contextmanager
+def _node_killed(scene: _Scene, chance: random.Random) -> Iterator[None]:
+    assert scene.cluster is not None
+    victim = chance.randrange(NODES)
+    scene.cluster.kill(victim)
+    try:
+        yield
+    finally:
+        scene.cluster.restart(victim)
+
+
+@contextmanager
+def _node_stopped(scene: _Scene, chance: random.Random) -> Iterator[None]:
+    assert scene.cluster is not None
+    node = chance.choice(scene.cluster.nodes)
+    process = scene.cluster.processes[node.name]
+    process.send_signal(signal.SIGSTOP)
+    goes_on = threading.Timer(STOPPED, process.send_signal, [signal.SIGCONT])
+    goes_on.start()
+    try:
+        yield
+    finally:
+        goes_on.join()
+        scene.cluster.wait()
