@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any, Final, TypeVar, cast
 
@@ -28,6 +28,8 @@ log = logging.getLogger("sparc_search.mcp")
 
 Result = TypeVar("Result")
 _CHUNK: Final = 64 * 1024
+_AHEAD: Final = 16
+"""Lines that are read before they are wanted."""
 _RUNNING, _WAITING = 4, 256
 
 
@@ -72,18 +74,21 @@ class _Lines:
     answer: Callable[[SessionMessage], Awaitable[None]]
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        send, receive = anyio.create_memory_object_stream[bytes | None](16)
+        send, receive = anyio.create_memory_object_stream[bytes | None](math.inf)
+        room = threading.Semaphore(_AHEAD)
         loop = asyncio.get_running_loop()
 
         def read() -> None:
-            with suppress(RuntimeError, CancelledError, anyio.BrokenResourceError):  # the server has ended meanwhile
+            with suppress(RuntimeError):  # the server has ended meanwhile
                 for line in lines(iter(lambda: os.read(sys.stdin.fileno(), _CHUNK), b"")):
-                    asyncio.run_coroutine_threadsafe(send.send(line), loop).result()
+                    room.acquire()
+                    loop.call_soon_threadsafe(send.send_nowait, line)
                 loop.call_soon_threadsafe(send.close)
 
         # One of the event loop's threads would keep the process alive for as long as it waits for input.
         threading.Thread(target=read, daemon=True).start()
         async for line in receive:
+            room.release()
             if line is not None and not line.strip():
                 continue  # it says nothing, and gets no answer
             error = refusal(line)
