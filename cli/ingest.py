@@ -58,9 +58,9 @@ def ingest(settings: Settings, path: tuple[str, ...], format_: str, as_json: boo
 
     PATH is a file, a folder, a glob or `-` for standard input. Formats are told by the ending: txt, md, rst, tex, html,
     pdf, rtf, docx, odt, pptx, xlsx, epub, eml, mbox, ipynb, srt, vtt, json, jsonl, csv, tsv, parquet, xml (Wikipedia
-    dump), source code; the text ones and the dump also with .gz or .bz2. Run it again and only what is new or changed is encoded. A summary goes to stdout, with --json as data: read =
-    indexed + unchanged + rejected + skipped. Ctrl-C finishes the batch in flight, a second one stops at once; the same
-    command then goes on from there.
+    dump), source code; the text ones and the dump also with .gz or .bz2. Run it again and only what is new or changed
+    is encoded. A summary goes to stdout, with --json as data: read = indexed + unchanged + rejected + skipped. Ctrl-C
+    finishes the batch in flight, a second one stops at once; the same command then goes on from there.
     """
     from sparc_search.index import Index
 
