@@ -41,9 +41,12 @@ def show_summary(summary: Summary, rejects: Rejects, settings: Settings) -> None
     place = str(settings.index) if settings.engine == "local" else settings.engine
     where = "" if summary.dry_run else f" into {place}"
     result(f"{counted(summary.indexed, 'document')} {would}indexed{where}: {passages}, {_time(summary.seconds)}")
-    others = {kind: getattr(summary, kind) for kind in ("unchanged", "deleted", "skipped", "unfinished")}
+    others = {kind: getattr(summary, kind) for kind in ("unchanged", "renamed", "deleted", "skipped", "unfinished")}
     if any(others.values()):
         result(", ".join(f"{count:,} {kind}" for kind, count in others.items() if count))
+    if summary.gone:
+        files = f"{counted(summary.gone, 'known file')} {'is' if summary.gone == 1 else 'are'} gone"
+        result(f"{files}: their documents are still answered; the same command with --sync deletes them")
     for passage in summary.first_passages:
         result(f"  {_shown(passage)}")
     if summary.left_out:

@@ -385,8 +385,9 @@ class Index:
         writing = self._rebuilding(encoder, self.settings) if rebuild else self._writing(encoder.fingerprint)
         with suppress(_KeepOldIndex), writing as engine:
             summary = run_files(plan, encoder, engine, RejectFile(place), on_event, stop)
-            note_ingest(self.settings.index, summary, [str(path) for path in paths])
-            if rebuild and (summary.stopped or summary.found_nothing):
+            kept = rebuild and bool(summary.stopped or summary.found_nothing)
+            note_ingest(self.settings.index, summary, [str(path) for path in paths], rebuilt=rebuild and not kept)
+            if kept:
                 raise _KeepOldIndex
         return summary
 
