@@ -13,6 +13,7 @@ from sparc_search.records import Passage
 
 from .decode import ENCODING
 from .encoding import CutJob
+from .language import language_of
 from .outcomes import REMOVED, IngestProgress, Kind, Outcome, Stopped, Summary
 
 FIRST_PASSAGES = 5
@@ -49,7 +50,8 @@ class LeftOut:
 class Accounts:
     """Counts that only grow; `read` is counted on arrival, the kinds when a document is finished with."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: str = "") -> None:
+        self._language = language  # of the model; empty if it does not say
         self._started = time.perf_counter()
         self.read = 0
         self.kinds: Counter[str] = Counter()
@@ -62,6 +64,7 @@ class Accounts:
         """Of documents that were in the index and are replaced or deleted."""
         self.gone = 0
         self.encodings: Counter[str] = Counter()
+        self.languages: Counter[str] = Counter()
 
     def ended(self, outcome: Outcome) -> Outcome:
         """Count an outcome, and hand it on."""
@@ -80,6 +83,9 @@ class Accounts:
         self.left_out.update(cut.job.left_out)
         if encoding := cut.job.document.metadata.get(ENCODING):
             self.encodings[encoding] += 1
+        language = language_of(cut.job.document.text) if self._language else ""
+        if language not in ("", self._language):
+            self.languages[language] += 1
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
@@ -121,6 +127,7 @@ class Accounts:
             first_passages=tuple(self.first_passages) if dry_run else (),
             dry_run=dry_run,
             encodings=dict(self.encodings.most_common(REASONS)),
+            languages=dict(self.languages.most_common()),
             left_out=self.left_out.count,
             left_out_words=self.left_out.words,
             left_out_growth=self.left_out.less(self.left_out_before),

@@ -79,6 +79,8 @@ class Summary:
     """Of a dry run: how the first documents would be cut."""
     encodings: Mapping[str, int] = field(default_factory=dict)
     """Indexed documents that are not UTF-8, by the encoding they were read as."""
+    languages: Mapping[str, int] = field(default_factory=dict)
+    """Indexed documents in languages that the model was not trained for, as far as that can be told."""
     left_out: int = 0
     """Menus, footers and other blocks of the indexed documents that are not indexed."""
     left_out_words: int = 0

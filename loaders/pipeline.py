@@ -113,7 +113,7 @@ class _Run:
         self._encoder = EncoderThread(self._encoding, cuts, self._inbox, self._ending)
         self._threads = (*self._readers, self._cutter, self._encoder)
         self._seen = Seen()
-        self._accounts = Accounts()
+        self._accounts = Accounts(str(encoder.card.get("language", "")) if encoder else "")
         self._new_characters = 0  # of all documents that must be encoded
         self._unwritten: list[Done] = []
         self._replaced: set[str] = set()  # ids under way that the index has with other content
