@@ -58,7 +58,8 @@ from .stages import (
     cost,
 )
 from .target import Target
-from .walk import Passed, Root, walk
+from .walk import Found, Passed, Root, walk
+from .watching import within
 
 Item = TypeVar("Item")
 
@@ -124,10 +125,15 @@ class _Run:
         plan = self._plan
         formats = Formats(plan.format)
         furniture = learned_furniture(plan, formats)
-        found = Shared(iter(plan.only) if plan.only is not None else walk(plan.roots, plan.filters))
+        found = Shared(iter(plan.only) if plan.only is not None else self._walk())
         for _ in range(max(1, plan.readers)):
             reading = Reading(formats, plan.options, plan.corpus, plan.limits, furniture)
             yield ReaderThread(reading, found, self._arrivals, self._inbox, self._budget, self._ending)
+
+    def _walk(self) -> Iterator[Found | Passed]:
+        touched = self._plan.touched
+        entries = walk(self._plan.roots, self._plan.filters)
+        return (entry for entry in entries if touched is None or within(entry.source, touched))
 
     def events(self) -> Iterator[Event]:
         """Everything that happens."""
@@ -330,7 +336,8 @@ class _Run:
         plan = self._plan
         found = vanished(self._target, plan.roots, plan.filters, self._seen, plan.corpus)
         for document_id, source in (*found, *moved_away(self._target, plan.roots, self._seen, plan.corpus)):
-            self._seen.miss(document_id, source)  # first all of them: nothing is deleted under a running query
+            if plan.touched is None or within(source, plan.touched):
+                self._seen.miss(document_id, source)  # first all of them: nothing is deleted under a running query
         gone = self._seen.missed()
         files: set[str] = set()
         while some := dict(islice(gone, _DELETE_AT_ONCE)):
