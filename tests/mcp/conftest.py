@@ -20,7 +20,7 @@ from sparc_search.mcp.asking import Asking
 from sparc_search.mcp.indexes import Indexes
 from sparc_search.mcp.server import create_server
 from sparc_search.mcp.stdio import Turns
-from sparc_search.mcp.tools import Limits
+from sparc_search.mcp.tools import ToolLimits
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +39,7 @@ def index(make_index: MakeIndex) -> Index:
     return make_index()
 
 
-def server_of(limits: Limits | None = None, **indexes: Index) -> Server[Any]:
+def server_of(limits: ToolLimits | None = None, **indexes: Index) -> Server[Any]:
     """A server over indexes by name."""
     return create_server(Asking(Indexes(indexes)), Turns().run, limits)
 
