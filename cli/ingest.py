@@ -41,6 +41,7 @@ _SHOWN_REJECTS = 5
 @click.option("--corpus", default="", metavar="NAME", help="Put NAME/ before every id, and NAME in the metadata.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; count, and show the first passages.")
 @click.option("--sync", is_flag=True, help="Delete documents from these paths that are no longer there.")
+@click.option("--watch", is_flag=True, help="Go on with whatever changes there (as with --sync), until Ctrl-C.")
 @click.option("--rebuild", is_flag=True, help="Build the index anew from these paths; the old one serves until then.")
 @click.option("--rejects", type=PATH, help="Reject file.  [default: beside the index]")
 @click.option("--retry-rejects", is_flag=True, help="Read again what the reject file names, and nothing else.")
@@ -53,23 +54,26 @@ _SHOWN_REJECTS = 5
 )
 @click.option("--readers", type=click.IntRange(1), help="Files read at the same time.  [default: by processors]")
 @json_option
-def ingest(settings: Settings, path: tuple[str, ...], format_: str, as_json: bool, **options: Any) -> int:
+def ingest(settings: Settings, path: tuple[str, ...], format_: str, as_json: bool, watch: bool, **options: Any) -> int:
     """Read files into an index.
 
-    PATH is a file, a folder, a glob or `-` for standard input. Formats are told by the ending: txt, md, html, pdf,
-    docx, jsonl, csv, tsv, json (SQuAD), parquet, xml (Wikipedia dump); the text ones and the dump also with .gz or
-    .bz2. Run it again and only what is new or changed is encoded. A summary goes to stdout, with --json as data: read =
-    indexed + unchanged + rejected + skipped. Ctrl-C finishes the batch in flight, a second one stops at once; the same
-    command then goes on from there.
+    PATH is a file, a folder, a glob or `-` for standard input. Formats are told by the ending: txt, md, rst, tex, html,
+    pdf, rtf, docx, odt, pptx, xlsx, epub, eml, mbox, ipynb, srt, vtt, json, jsonl, csv, tsv, parquet, xml (Wikipedia
+    dump), source code; the text ones and the dump also with .gz or .bz2. Run it again and only what is new or changed
+    is encoded. A summary goes to stdout, with --json as data: read = indexed + unchanged + rejected + skipped. Ctrl-C
+    finishes the batch in flight, a second one stops at once; the same command then goes on from there.
     """
     from sparc_search.index import Index
 
     from .ingest_progress import Bar
     from .ingest_summary import Rejects, show_summary
+    from .ingest_watch import follow
 
+    if watch:
+        return follow(settings, path, {"format": format_, **options}, as_json=as_json)
     counted = Rejects()
 
-    with Index(settings) as index, _stop_on_signals() as stop, Bar() as bar:
+    with Index(settings) as index, stop_on_signals() as stop, Bar() as bar:
         rejects = _Rejects(stop, shown=as_json)  # the summary for people names them
 
         def tell(event: Event) -> None:
@@ -79,7 +83,7 @@ def ingest(settings: Settings, path: tuple[str, ...], format_: str, as_json: boo
 
         summary = index.ingest(*path, format=format_, on_event=tell, stop=stop, **options)
     if as_json:
-        result_json(_as_plain(summary))
+        result_json(as_plain(summary))
     else:
         show_summary(summary, counted, settings)
     return _conclude(summary, nothing_is_fine=options["retry_rejects"])
@@ -113,7 +117,7 @@ def show_reject(outcome: Outcome) -> None:
 
 
 @contextmanager
-def _stop_on_signals() -> Iterator[threading.Event]:
+def stop_on_signals() -> Iterator[threading.Event]:
     """The first Ctrl-C (or SIGTERM) asks to stop, the second does."""
     stop = threading.Event()
 
@@ -140,7 +144,8 @@ def _leave() -> None:
     os._exit(Interrupted.exit_code)
 
 
-def _as_plain(summary: Summary) -> dict[str, object]:
+def as_plain(summary: Summary) -> dict[str, object]:
+    """A summary as data."""
     shown = {field.name: getattr(summary, field.name) for field in fields(summary)}
     if not summary.dry_run:
         del shown["first_passages"], shown["first_left_out"]

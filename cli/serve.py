@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -31,6 +32,9 @@ from .terminal import note
     default=256,
     help="Requests that may wait; one more is sent away (503).",
 )
+@click.option(
+    "--watch", multiple=True, metavar="FOLDER", help="Follow what changes there, as `ingest --watch` does. Repeatable."
+)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
 def serve(
     settings: Settings,
@@ -39,6 +43,7 @@ def serve(
     mcp: bool,
     workers: int,
     waiting: int,
+    watch: tuple[str, ...],
     open_browser: bool,
 ) -> None:
     """Show the weights in a browser and answer over HTTP.
@@ -51,9 +56,11 @@ def serve(
     from sparc_search.web.app import create_app
     from sparc_search.web.limits import WebLimits
 
+    from .ingest_watch import followed
+
     token = _token(settings)
     host = settings.host
-    with Index(settings) as index:
+    with Index.create(settings=settings, exist_ok=True) if watch else Index(settings) as index:
         index.prepare()
         limits = WebLimits(
             running=workers,
@@ -77,7 +84,8 @@ def serve(
             note(f"Serving {settings.index} at {address} (Ctrl-C stops)")
             if open_browser:
                 click.launch(address)
-            serving.serve(app, listening, limits)
+            with followed(index, watch) if watch else nullcontext():
+                serving.serve(app, listening, limits)
         note("Stopped.")
 
 

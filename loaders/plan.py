@@ -33,6 +33,8 @@ class Plan:
     max_rejects: int | None = None
     only: Sequence[Found | Passed] | None = None
     """These files instead of all that the roots hold."""
+    touched: frozenset[str] | None = None
+    """Only what stands at or below these paths, of what the roots hold: all else is as it was."""
     documents: Iterable[Read | Passed] | None = None
     """These documents, and no files at all. They are taken in the thread that runs the plan."""
     limits: ChildLimits = field(default_factory=ChildLimits)

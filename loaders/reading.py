@@ -108,6 +108,8 @@ class Reading:
                 _copy(file, spool)
                 yield from self._sandbox.read(name, spool, entry.name, self._options)
         else:
+            if entry.root.kind != "stdin":
+                os.lseek(file.fileno(), 0, os.SEEK_SET)  # its beginning may have been looked at
             yield from self._sandbox.read(name, file, entry.name, self._options)
 
     def _format(self, entry: Found, stream: BufferedReader) -> str:

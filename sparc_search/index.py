@@ -385,9 +385,63 @@ class Index:
         writing = self._rebuilding(encoder, self.settings) if rebuild else self._writing(encoder.fingerprint)
         with suppress(_KeepOldIndex), writing as engine:
             summary = run_files(plan, encoder, engine, RejectFile(place), on_event, stop)
-            note_ingest(self.settings.index, summary, [str(path) for path in paths])
-            if rebuild and (summary.stopped or summary.found_nothing):
+            kept = rebuild and bool(summary.stopped or summary.found_nothing)
+            note_ingest(self.settings.index, summary, [str(path) for path in paths], rebuilt=rebuild and not kept)
+            if kept:
                 raise _KeepOldIndex
+        return summary
+
+    def watch(
+        self,
+        *paths: str | Path,
+        stop: threading.Event | None = None,
+        on_event: Listener | None = None,
+        on_error: Callable[[SparcSearchError], None] | None = None,
+        **options: Unpack[FileOptions],
+    ) -> Iterator[Summary]:
+        """Follow files and folders: `ingest` them with `sync`, and what changes there as it does, until `stop` is set.
+
+        Yields the summary of each batch in which something happened. A file that cannot be read is a reject of its
+        batch, and is read again when it changes. What keeps a whole batch from being written (a full disk, a folder
+        that is gone) goes to `on_error`, if there is one, and is tried again with the next change; else it is raised.
+        """
+        from .loaders.watching import batches
+
+        pending: frozenset[str] | None = frozenset()  # what no run has been through with; None: everything
+        names = [str(path) for path in paths]
+        for changed in batches(names, stop or threading.Event(), self.settings.index):
+            pending = None if changed is None or pending is None else pending | changed
+            try:
+                summary = self._follow(names, pending, on_event, stop, options)
+            except SparcSearchError as error:
+                if on_error is None:
+                    raise
+                on_error(error)
+            else:
+                pending = frozenset() if not summary.stopped else pending
+                if summary.read > summary.skipped or summary.deleted or summary.renamed or changed is None:
+                    yield summary
+
+    def _follow(
+        self,
+        paths: Sequence[str],
+        touched: frozenset[str] | None,
+        on_event: Listener | None,
+        stop: threading.Event | None,
+        options: FileOptions,
+    ) -> Summary:
+        """Bring the index up to what some of the paths hold now. The reject file is that of the last whole run."""
+        from .loaders.history import note_ingest
+        from .loaders.planning import plan_files
+        from .loaders.running import run
+
+        if touched is None:
+            return self.ingest(*paths, sync=True, on_event=on_event, stop=stop, **options)
+        plan = replace(plan_files(paths, sync=True, **options), touched=touched)
+        with self._writing(self.encoder.fingerprint) as engine:
+            summary = run(plan, self.encoder, engine, on_event, stop)
+            if summary.indexed or summary.deleted or summary.renamed:
+                note_ingest(self.settings.index, summary, paths)
         return summary
 
     def delete(self, ids: Iterable[str] | str, *, purge: bool = False) -> int:
