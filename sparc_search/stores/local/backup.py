@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import IO, Final
 from uuid import uuid4
 
 from ...errors import DiskFull, IndexDamaged, IndexFailure, UsageError
@@ -101,7 +101,7 @@ def _copy_database(connection: sqlite3.Connection, path: Path) -> None:
         copy.execute("PRAGMA journal_mode = DELETE")
 
 
-def _copy_stream(stream: BinaryIO, path: Path) -> None:
+def _copy_stream(stream: IO[bytes], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as copy:
         shutil.copyfileobj(stream, copy, 1 << 20)
