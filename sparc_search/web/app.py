@@ -20,7 +20,19 @@ from starlette.types import Scope
 from sparc_search.errors import SparcSearchError
 from sparc_search.index import Index
 
-from . import api, ask_page, discover_page, downloads, feature_page, health, index_page, login, openapi, passage_page
+from . import (
+    api,
+    ask_page,
+    discover_page,
+    downloads,
+    feature_page,
+    health,
+    index_page,
+    login,
+    openapi,
+    passage_page,
+    why_page,
+)
 from .brake import Brake
 from .limits import Gate, WebLimits
 from .mcp import Lifespan, mcp_route
@@ -58,6 +70,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     Route("/features/{name:path}", feature_page.page),
     Route("/index", index_page.page),
     Route("/discover", discover_page.page),
+    Route("/why", why_page.page),
     Route("/login", login.login, methods=["GET", "POST"]),
     *(Route(prefix + path, handler, methods=methods) for prefix in ("/api", V1) for path, handler, methods in OLD_API),
     *(Route(V1 + path, handler) for path, handler in NEW_API),

@@ -193,6 +193,8 @@ class PassageRequest:
     """Those of the n-grams; all if not given."""
     threshold: float = 0.0
     tab: str = "table"
+    question: str = ""
+    """The question that led here; pages keep it on the way."""
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
@@ -209,7 +211,7 @@ class PassageRequest:
     def page(self, **changes: Any) -> str:
         """The address of its page."""
         changed = replace(self, **changes)
-        pairs = [*changed.query(), ("tab", "json" if changed.tab == "json" else "")]
+        pairs = [*changed.query(), ("tab", "json" if changed.tab == "json" else ""), ("q", changed.question)]
         return with_query(passage_path(self.id), pairs)
 
     def twin(self) -> str:
@@ -235,6 +237,7 @@ def passage_of(passage_id: str, query: QueryParams, known: ApiParameters, *, str
         given.one(known.n, None),
         given.one(known.min, 0.0),
         "table" if strict else given.one(known.tab, "table"),
+        "" if strict else given.one(known.q, ""),
     )
 
 
