@@ -202,7 +202,7 @@ class _Learner:
 
     def _learn(self, name: str, rows: set[int]) -> None:
         self.side.begin_again()
-        checkpoint = self.work.checkpoint(name.replace(" ", "-"))
+        checkpoint = self.work.checkpoint(name)
         learning = Learning(self.side.asked, self.pools, sorted(rows), self.plan.tuning, checkpoint)
         with self.plan.watcher.counting(name, learning.steps) as tell:
             finished = learning.run(lambda step, loss: tell(), self.plan.stop)

@@ -36,17 +36,18 @@ class Work:
             held.acquire(timeout=0)
         except Timeout:
             raise ModelError(f"another tuning of {out} is under way", "wait for it, or name another --out") from None
+        work = cls(folder)
         try:
-            yield cls(folder)
+            yield work
         finally:
+            if not work._is_begun():
+                work.done()
             held.release()
 
     def begin(self, about: Mapping[str, Any], *, resume: bool) -> None:
         """Begin, or go on with what was begun; `UsageError` if that was something else."""
         path = self.folder / "about.json"
-        if not path.exists():
-            if resume:
-                raise UsageError(f"there is no tuning in {self.folder} to go on with", "leave out --resume")
+        if not self._is_begun():
             write_report(path, about)
             return
         before = json.loads(path.read_text("utf-8"))
@@ -62,8 +63,8 @@ class Work:
             )
 
     def checkpoint(self, name: str) -> Path:
-        """Where a run keeps its state."""
-        return self.folder / f"{name}-checkpoint"
+        """Where a run (`fold …`, `all …`) keeps its state."""
+        return self.folder / name.replace(" ", "-")
 
     def fold(self, number: int) -> list[Answered] | None:
         """The answers of a fold, if it is done."""
@@ -85,7 +86,11 @@ class Work:
 
     def done(self) -> None:
         """Nothing of it is needed any more."""
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _is_begun(self) -> bool:
+        """Whether there is something to go on with."""
+        return self.folder.exists() and any(path.name.startswith(("fold-", "all-")) for path in self.folder.iterdir())
 
     def _fold(self, number: int) -> Path:
         return self.folder / f"fold-{number}.json"
