@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "index": Entry("sparc_search.cli.index:index", "Look after an index."),
     "dashboards": Entry("sparc_search.cli.dashboards:dashboards", "Views for OpenSearch Dashboards."),
     "train": Entry("sparc_search.cli.train:train", "Train a model."),
+    "tune": Entry("sparc_search.cli.tune:tune", "Learn from questions; nothing is encoded again."),
     "evaluate": Entry("sparc_search.cli.evaluate:evaluate", "Measure how good the answers are."),
     "model": Entry("sparc_search.cli.model:model", "Show, export and fetch models."),
     "opensearch": Entry("sparc_search.cli.opensearch:opensearch", "Run OpenSearch on this machine, without Docker."),

@@ -772,8 +772,17 @@ class Index:
         return Rereader(reader, ReadingFit.from_card(reader.card.serving, self.encoder.fingerprint))
 
     def _must_be_of(self, encoder: Encoder) -> None:
-        if self._opened_for != encoder.fingerprint:
+        if self._opened_for == encoder.fingerprint:
+            return
+        try:
             self.engine = self._open_reader(encoder.fingerprint)
+        except IndexMismatch as error:
+            if not encoder.tuned:
+                raise
+            raise IndexMismatch(
+                f"{error.message}: the question model {encoder.tuned} was tuned for passages of {encoder.fingerprint}",
+                "ask with a model that fits (--model), or tune one for this index (sparc-search tune)",
+            ) from error
 
     def _open_reader(self, encoder: str) -> Engine:
         engine = open_engine(self.settings, encoder)

@@ -71,6 +71,7 @@ def open_encoder(model: str = "default", *, threads: int = 0) -> NetworkEncoder:
         folder.card,
         threads if int8 else 1,
     )
+    encoder.tuned = folder.tuned
     encoder.arithmetic = f"onnx {'int8' if int8 else 'fp32'}"
     return encoder
 
