@@ -7,6 +7,7 @@ A command returns nothing, or its exit code.
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import os
 import sys
@@ -106,7 +107,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a character the terminal cannot show is escaped, never a crash
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if not gc.isenabled():  # a command for one question: nothing is left to be tidied up, and that would take longer
+        sys.stderr.flush()
+        os._exit(code)
+    gc.freeze()  # the interpreter need not look once more through all there is
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

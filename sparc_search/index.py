@@ -24,6 +24,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -37,15 +38,15 @@ from .errors import IndexFailure, IndexMismatch, IndexNotFound, ModelError, NotT
 from .opening import derived_vectors, open_encoder, open_engine, rebuild_engine, restore_engine, upgrade_engine
 from .records import STRATEGIES, UNITS, Document, Passage, Reply, Strategy, Unit
 from .search import confidence
-from .search.coordinator import Coordinator, SearchOptions
 from .settings import Settings, load
 from .stored import EncodedDocument, Listing
 
-if TYPE_CHECKING:  # to ask a question none of this is needed
+if TYPE_CHECKING:  # to ask a question none of this is needed, or not yet
     from .loaders.given import Given
     from .loaders.outcomes import Report, Summary
     from .loaders.planning import FileOptions
     from .loaders.running import Listener
+    from .search.coordinator import Coordinator, SearchOptions
     from .search.rereading import Rereader
     from .stores.verification import Verification
 
@@ -282,6 +283,8 @@ class Index:
         all: bool,
         read: int | str | None,
     ) -> SearchOptions:
+        from .search.coordinator import SearchOptions
+
         settings = self.settings
         to_read, below = self._to_read(settings.read if read is None else read)
         k = settings.top_k if k is None else k
@@ -684,8 +687,11 @@ class Index:
     def _asking(self) -> tuple[Encoder, Coordinator]:
         """What a question needs: a model, and an index of it."""
         encoder = self.encoder
-        self._must_be_of(encoder)
-        encoder.prepare()
+        with ThreadPoolExecutor(1) as aside:  # the network is loaded while the index is opened
+            loading = aside.submit(encoder.prepare)
+            self._must_be_of(encoder)
+            from .search.coordinator import Coordinator
+        loading.result()
         vectors = derived_vectors(self.settings, self.engine)
         self._opened.callback(vectors.close)
         calibration = confidence.from_card(encoder.card)
