@@ -31,6 +31,7 @@ class Entry(NamedTuple):
 
 COMMANDS: Final = {
     "ingest": Entry("sparc_search.cli.ingest:ingest", "Read files into an index."),
+    "encode": Entry("sparc_search.cli.encode:encode", "Encode files for an index elsewhere."),
     "ask": Entry("sparc_search.cli.ask:ask", "Answer questions from an index."),
     "search": Entry("sparc_search.cli.search:search", "Find the passages that fit some words."),
     "inspect": Entry("sparc_search.cli.inspect:inspect", "See the weights behind the answers."),

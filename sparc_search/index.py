@@ -361,7 +361,7 @@ class Index:
         `sync` deletes what these paths no longer hold, `rebuild` makes the index anew from them, `dry_run` writes
         nothing. What is rejected goes to a file beside the index (or to `rejects`); `retry_rejects` reads that again.
         Options are `format`, `include` and `exclude` (lists of globs), `no_ignore`, `corpus`, `id_field`, `text_field`,
-        `title_field`, `max_rejects`, `batch_tokens` and `readers`.
+        `title_field`, `max_rejects`, `batch_tokens`, `readers` and `part`.
 
         `on_event` is told the plan, what becomes of each document, how far it is, and the summary. Setting `stop` ends
         the run after the batch in flight; the same call goes on from there later. A rebuild that was stopped, or that
@@ -391,6 +391,45 @@ class Index:
             note_ingest(self.settings.index, summary, [str(path) for path in paths])
             if rebuild and (summary.stopped or summary.found_nothing):
                 raise _KeepOldIndex
+        return summary
+
+    @classmethod
+    def encode(
+        cls,
+        *paths: str | Path,
+        out: str | Path,
+        settings: Settings | None = None,
+        encoder: Encoder | str | None = None,
+        on_event: Listener | None = None,
+        stop: threading.Event | None = None,
+        **options: Unpack[FileOptions],
+    ) -> Summary | None:
+        """Encode files, or one part of their documents, into a file that `import_` takes: for many machines at once.
+
+        Options are those of `ingest`; `part="3/16"` is the third of sixteen. What is encoded lies in a folder beside
+        the file until all of it is, and the same call goes on from there. None if the file is there already.
+
+        >>> _ = Path("alps.md").write_text("# Alps\\n\\nThe Alps have 82 summits above 4,000 metres.")
+        >>> _ = [Index.encode("alps.md", out=f"part-{n}.sparc", part=f"{n}/2") for n in (1, 2)]
+        >>> sum(index.import_(f"part-{n}.sparc").indexed for n in (1, 2))
+        1
+        """
+        from shutil import rmtree
+
+        from .loaders.planning import plan_files
+
+        out = Path(out).expanduser()
+        if out.exists():
+            return None
+        plan_files(paths, **options)  # what cannot be done is said before anything is made
+        work, rejects = out.with_name(f"{out.name}.work"), out.with_name(f"{out.name}.rejects.jsonl")
+        work.mkdir(parents=True, exist_ok=True)
+        with cls.create(work / "index", settings=settings, encoder=encoder, exist_ok=True, engine="local") as made:
+            summary = made.ingest(*paths, rejects=rejects, on_event=on_event, stop=stop, **options)
+            if summary.stopped:
+                return summary
+            made.export(out, encoded=True)
+        rmtree(work)
         return summary
 
     def delete(self, ids: Iterable[str] | str, *, purge: bool = False) -> int:
