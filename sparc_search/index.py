@@ -24,6 +24,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -37,15 +38,15 @@ from .errors import IndexFailure, IndexMismatch, IndexNotFound, ModelError, NotT
 from .opening import derived_vectors, open_encoder, open_engine, rebuild_engine, restore_engine, upgrade_engine
 from .records import STRATEGIES, UNITS, Document, Passage, Reply, Strategy, Unit
 from .search import confidence
-from .search.coordinator import Coordinator, SearchOptions
 from .settings import Settings, load
 from .stored import EncodedDocument, Listing, Proposals
 
-if TYPE_CHECKING:  # to ask a question none of this is needed
+if TYPE_CHECKING:  # to ask a question none of this is needed, or not yet
     from .loaders.given import Given
     from .loaders.outcomes import Report, Summary
     from .loaders.planning import FileOptions
     from .loaders.running import Listener
+    from .search.coordinator import Coordinator, SearchOptions
     from .search.rereading import Rereader
     from .stores.verification import Verification
 
@@ -298,6 +299,8 @@ class Index:
         all: bool,
         read: int | str | None,
     ) -> SearchOptions:
+        from .search.coordinator import SearchOptions
+
         settings = self.settings
         to_read, below = self._to_read(settings.read if read is None else read)
         k = settings.top_k if k is None else k
@@ -374,7 +377,7 @@ class Index:
         `sync` deletes what these paths no longer hold, `rebuild` makes the index anew from them, `dry_run` writes
         nothing. What is rejected goes to a file beside the index (or to `rejects`); `retry_rejects` reads that again.
         Options are `format`, `include` and `exclude` (lists of globs), `no_ignore`, `corpus`, `id_field`, `text_field`,
-        `title_field`, `max_rejects`, `batch_tokens` and `readers`.
+        `title_field`, `max_rejects`, `batch_tokens`, `readers` and `part`.
 
         `on_event` is told the plan, what becomes of each document, how far it is, and the summary. Setting `stop` ends
         the run after the batch in flight; the same call goes on from there later. A rebuild that was stopped, or that
@@ -458,6 +461,45 @@ class Index:
             summary = run(plan, self.encoder, engine, on_event, stop)
             if summary.indexed or summary.deleted or summary.renamed:
                 note_ingest(self.settings.index, summary, paths)
+        return summary
+
+    @classmethod
+    def encode(
+        cls,
+        *paths: str | Path,
+        out: str | Path,
+        settings: Settings | None = None,
+        encoder: Encoder | str | None = None,
+        on_event: Listener | None = None,
+        stop: threading.Event | None = None,
+        **options: Unpack[FileOptions],
+    ) -> Summary | None:
+        """Encode files, or one part of their documents, into a file that `import_` takes: for many machines at once.
+
+        Options are those of `ingest`; `part="3/16"` is the third of sixteen. What is encoded lies in a folder beside
+        the file until all of it is, and the same call goes on from there. None if the file is there already.
+
+        >>> _ = Path("alps.md").write_text("# Alps\\n\\nThe Alps have 82 summits above 4,000 metres.")
+        >>> _ = [Index.encode("alps.md", out=f"part-{n}.sparc", part=f"{n}/2") for n in (1, 2)]
+        >>> sum(index.import_(f"part-{n}.sparc").indexed for n in (1, 2))
+        1
+        """
+        from shutil import rmtree
+
+        from .loaders.planning import plan_files
+
+        out = Path(out).expanduser()
+        if out.exists():
+            return None
+        plan_files(paths, **options)  # what cannot be done is said before anything is made
+        work, rejects = out.with_name(f"{out.name}.work"), out.with_name(f"{out.name}.rejects.jsonl")
+        work.mkdir(parents=True, exist_ok=True)
+        with cls.create(work / "index", settings=settings, encoder=encoder, exist_ok=True, engine="local") as made:
+            summary = made.ingest(*paths, rejects=rejects, on_event=on_event, stop=stop, **options)
+            if summary.stopped:
+                return summary
+            made.export(out, encoded=True)
+        rmtree(work)
         return summary
 
     def delete(self, ids: Iterable[str] | str, *, purge: bool = False) -> int:
@@ -754,8 +796,11 @@ class Index:
     def _asking(self) -> tuple[Encoder, Coordinator]:
         """What a question needs: a model, and an index of it."""
         encoder = self.encoder
-        self._must_be_of(encoder)
-        encoder.prepare()
+        with ThreadPoolExecutor(1) as aside:  # the network is loaded while the index is opened
+            loading = aside.submit(encoder.prepare)
+            self._must_be_of(encoder)
+            from .search.coordinator import Coordinator
+        loading.result()
         vectors = derived_vectors(self.settings, self.engine)
         self._opened.callback(vectors.close)
         calibration = confidence.from_card(encoder.card)
