@@ -251,8 +251,9 @@ class Index:
     ) -> Proposals:
         """The passages that sparse and dense search propose for a question, best first, before any is scored.
 
-        >>> [hit.passage_id[:5] for hit in index.proposals("When was the Eiger climbed?").dense.hits]
-        ['eiger', 'balti']
+        >>> titles = {passage.id: passage.title for passage in index.passages()}
+        >>> [titles[hit.passage_id] for hit in index.proposals("When was the Eiger climbed?").dense.hits]
+        ['Eiger', 'Baltic Sea']
         """
         options = self._options(None, "phrase", strategy, where, False, False, "never")
 
