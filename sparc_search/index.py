@@ -424,6 +424,14 @@ class Index:
         Yields the summary of each batch in which something happened. A file that cannot be read is a reject of its
         batch, and is read again when it changes. What keeps a whole batch from being written (a full disk, a folder
         that is gone) goes to `on_error`, if there is one, and is tried again with the next change; else it is raised.
+
+        >>> from threading import Event
+        >>> _ = Path("alps.md").write_text("# Alps\\n\\nThe Alps have 82 summits above 4,000 metres.")
+        >>> stop = Event()
+        >>> for summary in index.watch("alps.md", stop=stop):
+        ...     print(summary.indexed)
+        ...     stop.set()
+        1
         """
         from .loaders.watching import batches
 
