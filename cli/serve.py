@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import click
@@ -11,6 +11,7 @@ import click
 from sparc_search.errors import UsageError
 from sparc_search.settings import Settings
 
+from .further_index import opened
 from .options import option, settings_options
 from .terminal import note
 
@@ -22,6 +23,12 @@ from .terminal import note
 )
 @click.option(
     "--allow-host", multiple=True, metavar="NAME", help="A further name the server answers to. May be repeated."
+)
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="[NAME=]INDEX[@MODEL]",
+    help="A second index to put beside the first on /why. May be repeated.",
 )
 @click.option("--metrics", is_flag=True, help="Serve /metrics for Prometheus.")
 @click.option("--mcp", is_flag=True, help="Answer assistants at /mcp, over the Model Context Protocol.")
@@ -39,6 +46,7 @@ from .terminal import note
 def serve(
     settings: Settings,
     allow_host: tuple[str, ...],
+    also: tuple[str, ...],
     metrics: bool,
     mcp: bool,
     workers: int,
@@ -60,8 +68,13 @@ def serve(
 
     token = _token(settings)
     host = settings.host
-    with Index.create(settings=settings, exist_ok=True) if watch else Index(settings) as index:
+    with ExitStack() as stack:
+        index = Index.create(settings=settings, exist_ok=True) if watch else Index(settings)
+        stack.enter_context(index)
         index.prepare()
+        further = dict(opened(settings, given) for given in also)
+        for other in further.values():
+            stack.enter_context(other)
         limits = WebLimits(
             running=workers,
             waiting=waiting,
@@ -78,6 +91,7 @@ def serve(
             allowed_hosts=allow_host,
             with_metrics=metrics,
             with_mcp=mcp,
+            also=further,
         )
         with serving.bound(host, settings.port) as listening:
             address = serving.address_of(listening)

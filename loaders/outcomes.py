@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, Literal
 
@@ -113,6 +113,10 @@ class Report:
     """Of those that were indexed."""
     rejects: tuple[Outcome, ...] = ()
     """Which documents were rejected, and why."""
+
+    def __add__(self, other: Report) -> Report:
+        """Both together."""
+        return Report(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Report)))
 
 
 Event = Plan | Outcome | IngestProgress | Summary

@@ -127,7 +127,7 @@ class _Run:
         furniture = learned_furniture(plan, formats)
         found = Shared(iter(plan.only) if plan.only is not None else self._walk())
         for _ in range(max(1, plan.readers)):
-            reading = Reading(formats, plan.options, plan.corpus, plan.limits, furniture)
+            reading = Reading(formats, plan.options, plan.corpus, plan.limits, furniture, plan.part)
             yield ReaderThread(reading, found, self._arrivals, self._inbox, self._budget, self._ending)
 
     def _walk(self) -> Iterator[Found | Passed]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .limits import ChildLimits
+from .parts import Part
 from .patterns import Filters
 from .reading import Read
 from .walk import Found, Passed, Root
@@ -37,6 +38,8 @@ class Plan:
     """Only what stands at or below these paths, of what the roots hold: all else is as it was."""
     documents: Iterable[Read | Passed] | None = None
     """These documents, and no files at all. They are taken in the thread that runs the plan."""
+    part: Part = field(default_factory=Part)
+    """Only this part of what the files hold. All of them are read."""
     limits: ChildLimits = field(default_factory=ChildLimits)
 
 

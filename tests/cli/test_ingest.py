@@ -49,6 +49,19 @@ def counts(done: subprocess.CompletedProcess[str]) -> tuple[int, ...]:
     return tuple(found[kind] for kind in ("indexed", "unchanged", "rejected", "skipped", "deleted"))
 
 
+def test_parts_of_a_corpus_from_many_machines(run_program: RunCli, corpus: Path, tmp_path: Path) -> None:
+    encode = ("encode", corpus, "--part", "1/1", "--out", tmp_path / "part-1.sparc")
+    assert run_program(*encode).stdout.startswith("2 documents encoded into")
+    again = run_program(*encode)
+    assert (again.returncode, again.stdout) == (0, "")
+    assert "nothing to do" in again.stderr
+    into = ("index", "import", tmp_path / "part-1.sparc", tmp_path / "part-1.sparc", "--index", tmp_path / "index")
+    assert run_program(*into).stdout == "2 documents with 2 passages, 2 unchanged\n"
+    wrong = run_program("encode", corpus, "--part", "3/2", "--out", tmp_path / "part-3.sparc")
+    assert wrong.returncode == 2
+    assert not list(tmp_path.glob("part-3*"))
+
+
 def test_the_summary_is_the_only_thing_on_stdout(run_program: RunCli, corpus: Path, tmp_path: Path) -> None:
     done = run_program("ingest", "--json", corpus, "--index", tmp_path / "index")
     assert (done.returncode, done.stderr) == (0, "")
