@@ -195,17 +195,19 @@ class _Walk:
 
     def _text(self, lines: Sequence[str], at: int, under: str, depth: int) -> int:
         """A paragraph, an option or a term with what is said of it, or an example."""
-        end = _paragraph(lines, at)
-        text = lines[at:end]
-        if text[0].startswith(">>> "):
-            self._add("\n".join(text), "code", under)
+        line = lines[at]
+        if line.startswith(">>> "):
+            end = _paragraph(lines, at)
+            self._add("\n".join(lines[at:end]), "code", under)
             return end
         body, after = _indented(lines, at + 1)
-        option = _OPTION.match(text[0])
+        option = _OPTION.match(line)
         if option and (option[2] or body):
             return self._defined(option[1], [option[2] or "", *body], after, under, depth)
-        if body and lines[at + 1] and not text[0].endswith("::"):
-            return self._defined(_plain(text[0]), body, after, under, depth)
+        if body and lines[at + 1] and not line.endswith("::"):
+            return self._defined(_plain(line), body, after, under, depth)
+        end = _paragraph(lines, at)
+        text = lines[at:end]
         self._add(_introducing(text), under=under)
         return self._literal(lines, end, under) if text[-1].endswith("::") else end
 
