@@ -72,7 +72,8 @@ class RstReader(Reader):
         walk = _Walk()
         lines = [line.rstrip() for line in re.split(r"\r\n|[\n\r\f]", found.text.expandtabs(8))]
         walk.through(lines)
-        yield walk.builder.build(source, source, "", walk.stated | found.metadata)
+        title = walk.stated.pop("title", "")
+        yield walk.builder.build(source, source, title, walk.stated | found.metadata)
 
 
 reader = RstReader()
