@@ -93,7 +93,7 @@ def open_domain(
         about = {
             "system": "sparc-search",
             "passages": index.engine.statistics().passages,
-            "model": encoder.fingerprint,
+            "model": encoder.tuned or encoder.fingerprint,
             "strategy": settings.strategy,
             "read": settings.read,
             "without": list(without),

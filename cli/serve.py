@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import click
@@ -39,6 +39,9 @@ from .terminal import note
     default=256,
     help="Requests that may wait; one more is sent away (503).",
 )
+@click.option(
+    "--watch", multiple=True, metavar="FOLDER", help="Follow what changes there, as `ingest --watch` does. Repeatable."
+)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
 def serve(
     settings: Settings,
@@ -48,6 +51,7 @@ def serve(
     mcp: bool,
     workers: int,
     waiting: int,
+    watch: tuple[str, ...],
     open_browser: bool,
 ) -> None:
     """Show the weights in a browser and answer over HTTP.
@@ -60,9 +64,13 @@ def serve(
     from sparc_search.web.app import create_app
     from sparc_search.web.limits import WebLimits
 
+    from .ingest_watch import followed
+
     token = _token(settings)
     host = settings.host
-    with Index(settings) as index, ExitStack() as stack:
+    with ExitStack() as stack:
+        index = Index.create(settings=settings, exist_ok=True) if watch else Index(settings)
+        stack.enter_context(index)
         index.prepare()
         further = dict(opened(settings, given) for given in also)
         for other in further.values():
@@ -90,7 +98,8 @@ def serve(
             note(f"Serving {settings.index} at {address} (Ctrl-C stops)")
             if open_browser:
                 click.launch(address)
-            serving.serve(app, listening, limits)
+            with followed(index, watch) if watch else nullcontext():
+                serving.serve(app, listening, limits)
         note("Stopped.")
 
 

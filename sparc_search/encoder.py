@@ -24,6 +24,9 @@ class Encoder(ABC):
     window: int
     """Most word pieces a passage may have."""
 
+    tuned: str = ""
+    """Fingerprint of its question side, if that was tuned apart from the passages' (`sparc-search tune`)."""
+
     card: Mapping[str, Any] = {}
     """What is known of the model: how it was trained, how good it is, how its confidence is calibrated."""
 

@@ -33,7 +33,7 @@ class SwitchedOff(Encoder):
 
     def __init__(self, encoder: Encoder, parts: Sequence[str]) -> None:
         self._encoder, self._parts = encoder, parts
-        self.fingerprint, self.window = encoder.fingerprint, encoder.window
+        self.fingerprint, self.window, self.tuned = encoder.fingerprint, encoder.window, encoder.tuned
 
     def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """As the encoder's."""

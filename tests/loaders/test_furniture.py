@@ -71,6 +71,14 @@ def test_an_ingest_tells_what_was_left_out_and_stats_too(tmp_path: Path, toy_enc
         index.ingest(pages)
         assert index.stats()["left_out"] == {"blocks": 10, "words": 15}
         assert index.ingest(pages).unchanged == 5
+        (pages / "0.html").write_text((pages / "0.html").read_text().replace("<p>Next</p>", "<p>The end of it.</p>"))
+        assert index.ingest(pages).indexed == 1
+        assert index.stats()["left_out"] == {"blocks": 9, "words": 14}
+        (pages / "1.html").unlink()
+        index.ingest(pages, sync=True)
+        assert index.stats()["left_out"] == {"blocks": 7, "words": 11}
+        index.ingest(pages, rebuild=True)
+        assert index.stats()["left_out"] == {"blocks": 7, "words": 11}
 
 
 def test_no_passage_reaches_across_furniture() -> None:

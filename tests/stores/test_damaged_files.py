@@ -16,6 +16,8 @@ from small_corpus import DOCUMENTS, encode_all, words
 from sparc_search import Index
 from sparc_search.encoder import Encoder
 from sparc_search.errors import DiskFull, IndexDamaged, IndexFailure, IndexLocked, SparcSearchError
+from sparc_search.opening import rebuild_engine
+from sparc_search.settings import Settings
 from sparc_search.stores.local import database, layout
 
 QUESTION = "Who climbed the Eiger in 1858?"
@@ -115,3 +117,26 @@ def test_a_database_that_others_use_is_no_damage(index: Path) -> None:
         with pytest.raises(IndexLocked), database.translated(folder):
             database.write_meta(connection, clean=1)
     other.close()
+
+
+@pytest.mark.parametrize("fact", ["generation", "encoder", "checksum", "all of them"])
+def test_damaged_facts_are_told_and_both_remedies_help(
+    index: Path, toy_encoder: Encoder, tmp_path: Path, fact: str
+) -> None:
+    right = use(index, toy_encoder)
+    with Index.open(index, encoder=toy_encoder) as opened:
+        opened.backup(tmp_path / "backup")
+    for remedy in ("restore", "rebuild"):
+        with sqlite3.connect(layout.current(index) / database.FILE) as connection:
+            where = "" if fact == "all of them" else f" WHERE key = '{fact}'"
+            connection.execute(f"UPDATE meta SET value = 7{where}")
+        connection.close()
+        with pytest.raises(IndexDamaged, match=r"table of facts.*index restore.*ingest --rebuild"):
+            use(index, toy_encoder)
+        if remedy == "restore":
+            Index.restore(tmp_path / "backup", index, encoder=toy_encoder, replace=True).close()
+        else:
+            with rebuild_engine(Settings(index=index), "toy-1") as new:
+                new.writer().add(encode_all([*DOCUMENTS, *words(12)], toy_encoder))
+                new.writer().delete(["d0-003"])
+        assert use(index, toy_encoder) == right

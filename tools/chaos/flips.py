@@ -32,7 +32,7 @@ QUESTIONS: Final[tuple[tuple[str, Mapping[str, str]], ...]] = (
     ("Which river was number 77 named after?", {}),
     ("What is the height of the mountain?", {"kind": "short"}),
 )
-VERIFIED: Final = 0.2
+VERIFIED: Final = 0.05
 """Share of the rounds in which `index verify` is asked, too."""
 
 

@@ -35,8 +35,8 @@ QUESTIONS: Final = (
     "By whom was Lake Baikal painted?",
 )
 DOCUMENTS: Final = 10
-_MEMORY: Final = Path("/dev/shm")
-"""Where what the oracle makes for itself is fastest."""
+MEMORY: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""A folder for what need not outlive the machine: what is synced there costs nothing."""
 
 
 class Operation(NamedTuple):
@@ -103,7 +103,7 @@ class Oracle:
         """What must be answered when these documents are there."""
         key = tuple(sorted(model.items()))
         if key not in self._answers:
-            with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
+            with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
                 settings = Settings(index=Path(folder) / "index")
                 with open_engine(settings, self.encoder.fingerprint, writable=True) as engine:
                     engine.writer().add(self.encoded(key))

@@ -30,7 +30,7 @@ from sparc_search.settings import Settings, load
 from sparc_search.stores.local import points
 
 from . import shim
-from .ledger import Doing, Model, Oracle, after, operations, small_segments
+from .ledger import MEMORY, Doing, Model, Oracle, after, operations, small_segments
 from .tally import Tally
 from .writers import Child
 
@@ -53,7 +53,7 @@ class Trouble:
 def run(rounds: int, seed: int, seconds: float) -> Tally:
     """The campaign."""
     tally = Tally(f"local, seed {seed}", "rounds and asks")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         root = Path(os.environ.get("CHAOS_ROOT") or _with_shim(Path(folder)))
         root.mkdir(exist_ok=True)
         try:
@@ -67,7 +67,7 @@ def run(rounds: int, seed: int, seconds: float) -> Tally:
 
 def _with_shim(folder: Path) -> str:
     """Begin again with the shim below the C library; if it cannot be built, go on without the troubles that need it."""
-    root = Path(tempfile.mkdtemp())
+    root = Path(tempfile.mkdtemp(dir=MEMORY))
     try:
         library = shim.build(root)
     except shim.NoCompiler as error:

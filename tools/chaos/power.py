@@ -22,7 +22,7 @@ from sparc_search.settings import load
 
 from . import shim
 from .disk import Change, Disk, read_log
-from .ledger import Doing, Model, Operation, Oracle, after, operations, small_segments
+from .ledger import MEMORY, Doing, Model, Operation, Oracle, after, operations, small_segments
 from .tally import Tally
 
 OPERATIONS: Final = 60
@@ -40,7 +40,7 @@ def run(states: int, seed: int, seconds: float) -> Tally:
     began = time.monotonic()
     oracle = Oracle()
     for number, first in enumerate(range(0, states, STATES)):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
             changes = recorded(Path(folder), f"{seed}/{number}")
             for state in _states(changes, Path(folder) / "disk", min(STATES, states - first), f"{seed}/{number}"):
                 if time.monotonic() - began > seconds:
