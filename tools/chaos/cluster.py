@@ -11,7 +11,6 @@ comes back with an old opinion.
 
 from __future__ import annotations
 
-import itertools
 import os
 import random
 import signal
@@ -29,10 +28,10 @@ from sparc_search.servers.cluster import Cluster
 from sparc_search.servers.ports import free_port
 from sparc_search.settings import Settings, load
 
-from .ledger import Doing, Model, Oracle, after, halves, operations
+from .ledger import Model, Oracle, halves, planned
 from .proxy import FAULTS, Proxy
 from .tally import Tally
-from .writers import Child
+from .writers import writing
 
 NODES: Final = 3
 OPERATIONS: Final = 6
@@ -94,19 +93,8 @@ class _Scene:
         """One writer, and what happens meanwhile."""
         chance = random.Random(name)
         kind = chance.choice(list(self.troubles))
-        wanted = list(itertools.islice(operations(name, KINDS), OPERATIONS))
-        models = list(itertools.accumulate(wanted, after, initial=self.model))
-        encoded = [self.oracle.encoded(operation.documents) for operation in wanted]
-
-        def write(output: int) -> None:
-            writer = Doing(self.proxied, self.oracle.encoder.fingerprint)
-            for operation, documents in zip(wanted, encoded, strict=True):
-                writer.apply(operation.kind, documents)
-                os.write(output, b".")
-            writer.close()
-            os.write(output, b"closed")
-
-        child = Child(write)
+        wanted, models = planned(name, KINDS, OPERATIONS, self.model)
+        child = writing(self.oracle, self.proxied, wanted)
         with self.troubles[kind](self, chance):
             for _ in range(ASKS):
                 self._ask(name)

@@ -6,12 +6,33 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from sparc_search.errors import SparcSearchError
+from sparc_search.settings import Settings
+
+from .ledger import Doing, Operation, Oracle
 
 PATIENCE: Final = 600.0
+
+
+def writing(
+    oracle: Oracle, settings: Settings, wanted: Sequence[Operation], begin: Callable[[], None] = lambda: None
+) -> Child:
+    """A process that does these operations; what is to happen in it first comes before."""
+    encoded = [oracle.encoded(operation.documents) for operation in wanted]
+
+    def write(output: int) -> None:
+        begin()
+        writer = Doing(settings, oracle.encoder.fingerprint)
+        for operation, documents in zip(wanted, encoded, strict=True):
+            writer.apply(operation.kind, documents)
+            os.write(output, b".")
+        writer.close()
+        os.write(output, b"closed")
+
+    return Child(write)
 
 
 class Child:
