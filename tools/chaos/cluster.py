@@ -45,19 +45,16 @@ Trouble = Callable[["_Scene", random.Random], AbstractContextManager[None]]
 
 def run(rounds: int, seed: int, seconds: float) -> Tally:
     """The campaign."""
-    tally = Tally(f"cluster, seed {seed}", "rounds and asks")
+    tally = Tally(f"cluster, seed {seed}", "rounds and asks", seconds)
     with tempfile.TemporaryDirectory(prefix="sparc-search-server-") as folder:
         Path(folder).chmod(0o755)  # the servers run as another user
         with Cluster(Path(folder) / "nodes", free_port(NODES), NODES, patience=1800) as cluster:
-            campaign(tally, Path(folder), cluster.urls, cluster, rounds, seed, seconds)
+            campaign(tally, Path(folder), cluster.urls, cluster, rounds, seed)
     return tally
 
 
-def campaign(
-    tally: Tally, folder: Path, urls: Sequence[str], cluster: Cluster | None, rounds: int, seed: int, seconds: float
-) -> None:
+def campaign(tally: Tally, folder: Path, urls: Sequence[str], cluster: Cluster | None, rounds: int, seed: int) -> None:
     """Rounds on servers that run already; without a cluster none of them is killed or stopped."""
-    began = time.monotonic()
     with ExitStack() as stack:
         proxies = [stack.enter_context(Proxy(url, f"{seed}/{url}").running()) for url in urls]
         name = f"chaos{seed}x{os.getpid()}"
@@ -68,7 +65,7 @@ def campaign(
         scene = _Scene(tally, direct, proxied, proxies, cluster)
         open_engine(direct, scene.oracle.encoder.fingerprint, writable=True).close()
         for number in range(rounds):
-            if time.monotonic() - began > seconds:
+            if tally.is_over():
                 break
             scene.round(f"{seed}/{number}")
             tally.rounds += 1

@@ -51,12 +51,12 @@ class Trouble:
 
 def run(rounds: int, seed: int, seconds: float) -> Tally:
     """The campaign."""
-    tally = Tally(f"local, seed {seed}", "rounds and asks")
+    tally = Tally(f"local, seed {seed}", "rounds and asks", seconds)
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         root = Path(os.environ.get("CHAOS_ROOT") or _with_shim(Path(folder)))
         root.mkdir(exist_ok=True)
         try:
-            _Campaign(tally, replace(load(), index=root / "index")).run(rounds, seed, seconds)
+            _Campaign(tally, replace(load(), index=root / "index")).run(rounds, seed)
         finally:
             shutil.rmtree(root)
             if (beside := root.parent / shim.LIBRARY).exists():  # made before this process began again
@@ -85,11 +85,10 @@ class _Campaign:
         known = TROUBLES if shim.is_loaded() else {k: v for k, v in TROUBLES.items() if k not in SHIMMED}
         self._troubles: Mapping[str, Trouble] = known
 
-    def run(self, rounds: int, seed: int, seconds: float) -> None:
-        began = time.monotonic()
+    def run(self, rounds: int, seed: int) -> None:
         open_engine(self._settings, self._oracle.encoder.fingerprint, writable=True).close()
         for number in range(rounds):
-            if time.monotonic() - began > seconds:
+            if self._tally.is_over():
                 break
             self._round(f"{seed}/{number}")
             self._tally.rounds += 1

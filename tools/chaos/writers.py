@@ -6,7 +6,9 @@ import os
 import select
 import signal
 import time
+import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final
 
 from sparc_search.errors import SparcSearchError
@@ -51,7 +53,10 @@ class Child:
             except SparcSearchError as error:
                 os.write(output, f"{type(error).__name__}: {error}"[:2000].encode())
             except BaseException as error:
-                os.write(output, f"raw {type(error).__name__}: {error}"[:2000].encode())
+                way = [
+                    f"{Path(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
+                ]
+                os.write(output, f"raw {type(error).__name__}: {error}, by way of {' '.join(way)}"[:2000].encode())
             finally:
                 os._exit(0)
         os.close(output)
