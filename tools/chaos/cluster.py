@@ -29,7 +29,7 @@ from sparc_search.servers.ports import free_port
 from sparc_search.settings import Settings, load
 
 from .ledger import Model, Oracle, halves, planned
-from .proxy import FAULTS, Proxy
+from .proxy import FAULTS, SHARE, SILENCE, Proxy
 from .tally import Tally
 from .writers import writing
 
@@ -84,7 +84,7 @@ class _Scene:
             "writer killed": _nothing,
         }
         if cluster is not None:
-            self.troubles |= {"node killed": _node_killed, "node stopped": _node_stopped}
+            self.troubles |= {"node killed": _node_killed, "node stopped": _node_stopped, "cut off": _cut_off}
 
     def round(self, name: str) -> None:
         """One writer, and what happens meanwhile."""
@@ -142,6 +142,18 @@ def _lying(fault: str) -> Trouble:
                 scene.tally.add("proxy", f"{fault}: {'some' if proxy.met[fault] else 'none'}")
 
     return lying
+
+
+@contextmanager
+def _cut_off(scene: _Scene, chance: random.Random) -> Iterator[None]:
+    """A partition between the clients and one node, which the other nodes still reach."""
+    proxy = chance.choice(scene.proxies)
+    proxy.fault, proxy.share = SILENCE, 1.0
+    try:
+        yield
+    finally:
+        proxy.fault, proxy.share = "", SHARE
+        scene.tally.add("proxy", f"{SILENCE}: {'some' if proxy.met[SILENCE] else 'none'}")
 
 
 @contextmanager
