@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ..array_writer import ArrayWriter
 from ..derived_files import Files, map_array, save_array
@@ -81,7 +81,7 @@ def _write_vectors(pieces: Sequence[_Piece], folder: Path, step: int = 16_384) -
 
 def _write_postings(pieces: Sequence[_Piece], count: int, folder: Path) -> None:
     total = sum(len(piece.segment.postings.rows) for piece in pieces)
-    types = {"keys": "u8", "checks": "u4", "offsets": offset_type(total), "tops": "u2"}
+    types: dict[str, DTypeLike] = {"keys": "u8", "checks": "u4", "offsets": offset_type(total), "tops": "u2"}
     types |= {"rows": row_type(count), "values": "u2"}
     with ExitStack() as stack:
         keys, checks, offsets, tops, rows, values = (
