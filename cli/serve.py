@@ -86,9 +86,10 @@ def serve(
     elif metrics:
         raise UsageError("/metrics counts what one process does", "leave out --metrics, or --processes")
     else:
-        open_index(settings).close()  # what is wrong with it is said once
-        with serving.bound(settings.host, settings.port) as listening, service.following():
-            serve_in_processes(processes, service, listening, ready)
+        with service.following():
+            open_index(settings).close()  # what is wrong with it is said once
+            with serving.bound(settings.host, settings.port) as listening:
+                serve_in_processes(processes, service, listening, ready)
     note("Stopped.")
 
 
