@@ -59,6 +59,8 @@ def sparse_names(config: SparcConfig) -> list[str]:
 class NetworkEncoder(Encoder):
     """An encoder over any `Network`."""
 
+    additive = True  # a BERT-like tokenizer looks at one word at a time
+
     def __init__(
         self,
         config: SparcConfig,
@@ -76,6 +78,7 @@ class NetworkEncoder(Encoder):
         self._keeping_all = AfterNetwork(replace(config, filter_thresholds=(-np.inf, -np.inf)), pieces)
         self._batch_tokens, self._workers = batch_tokens, workers
         self.fingerprint = fingerprint
+        self.untuned_questions: Network | None = None  # beside a tuned side, the one before
         self.card = dict(card or {})
         self.window, self.ngrams = config.window - 2, config.ngrams
 
@@ -90,9 +93,21 @@ class NetworkEncoder(Encoder):
         other._batch_tokens = BatchTokens(1 if passages == 1 else tokens, questions)
         return other
 
+    def untuned(self) -> NetworkEncoder:
+        """The same encoder with the question side of before, if it was tuned."""
+        if self.untuned_questions is None:
+            return self
+        other = copy(self)
+        other._question_network, other.tuned = self.untuned_questions, ""
+        return other
+
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the word pieces of `text`."""
-        return [(start, end) for start, end in self.pieces([text])[0].offsets.tolist()]
+        return self.pieces.offsets(text)
+
+    def token_count(self, text: str) -> int:
+        """How many word pieces `text` has."""
+        return self.pieces.count(text)
 
     def encode_passages(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
         """Encode passages. What is beyond the window is not read; `loaders` cut before."""

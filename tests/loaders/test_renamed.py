@@ -53,6 +53,11 @@ def test_a_copy_is_not_a_renamed_file(index: Index, notes: Path) -> None:
     (notes / "ogre.txt").write_text((notes / "eiger.txt").read_text())
     assert index.ingest(notes).renamed == 0
     assert len(ids(index)) == 4
+    (found,) = (hit for hit in index.search("a note about the eiger", unit="document").answers if "eiger" in hit.text)
+    assert {found.passage.document_id, *(place.passage.document_id for place in found.others)} == {
+        "notes/eiger.txt",
+        "notes/ogre.txt",
+    }
 
 
 def test_files_that_are_gone_are_told_and_stay_without_sync(index: Index, notes: Path) -> None:
