@@ -57,8 +57,11 @@ def follow(settings: Settings, paths: tuple[str, ...], options: dict[str, Any], 
 
 
 @contextmanager
-def followed(index: Index, folders: tuple[str, ...]) -> Iterator[None]:
-    """Meanwhile the index follows some folders, in a thread of its own."""
+def followed(index: Index | None, folders: tuple[str, ...]) -> Iterator[None]:
+    """Meanwhile the index follows some folders, if there are any, in a thread of its own."""
+    if index is None or not folders:
+        yield
+        return
     stop = threading.Event()
 
     def run() -> None:

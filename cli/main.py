@@ -126,16 +126,16 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return _reader_has_gone()
     except (KeyboardInterrupt, click.Abort):
-        return _report(Interrupted())
+        return report(Interrupted())
     except SparcSearchError as error:
-        return _report(error)
+        return report(error)
     except click.ClickException as error:
         return _usage(error)
     except Exception as error:  # the last line of defence: a sentence instead of a traceback
-        return _report(_translated(error))
+        return report(_translated(error))
 
 
-def _report(error: SparcSearchError) -> int:
+def report(error: SparcSearchError) -> int:
     """`Error: message`, then the remedy, indented."""
     from .terminal import sanitise
 

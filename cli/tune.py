@@ -31,10 +31,10 @@ NOT_WRITTEN = 3
 @settings_options(
     "index engine model strategy sparse_candidates dense_candidates lex_weight first_stage_lex_weight threads"
 )
-@option("--layers", default=2, type=click.IntRange(0), help="Last layers of the network that learn, beside the heads.")
-@option("--epochs", default=8, type=click.IntRange(1), help="Passes over the questions.")
+@option("--layers", default=1, type=click.IntRange(0), help="Last layers of the network that learn, beside the heads.")
+@option("--epochs", default=6, type=click.IntRange(1), help="Passes over the questions.")
 @option("--rate", default=2e-5, type=click.FloatRange(0, min_open=True), help="Learning rate of the layers.")
-@option("--head-rate", default=5.0, type=click.FloatRange(0), help="The heads' rate, as a multiple of --rate.")
+@option("--head-rate", default=10.0, type=click.FloatRange(0), help="The heads' rate, as a multiple of --rate.")
 @option("--batch", default=16, type=click.IntRange(1), help="Questions of a step.")
 @option("--passages", default=20, type=click.IntRange(1, 200), help="Passages proposed for a question, and scored.")
 @option("--folds", default=5, type=click.IntRange(2), help="Parts of the cross-validation.")

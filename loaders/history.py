@@ -46,9 +46,7 @@ def note_ingest(
     """Write down that a run has ended. A disk that takes no line more is no reason for the run to fail."""
     counts = {name: getattr(summary, name) for name in _COUNTS}
     line = {"when": (when or datetime.now(UTC)).isoformat(timespec="seconds"), "paths": list(paths), **counts}
-    line["rebuilt"] = rebuilt
-    with suppress(OSError), _beside(location, "ingests").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+    _append(_beside(location, "ingests"), {**line, "rebuilt": rebuilt})
 
 
 def ingests(location: Path, most: int = MOST) -> list[dict[str, Any]]:
@@ -60,8 +58,7 @@ def note_model(location: Path, fingerprint: str, model: str) -> None:
     """Write down where a model is that an index is about to be of."""
     place = model if model == DEFAULT_MODEL else str(Path(model).expanduser().absolute())
     line = {"fingerprint": fingerprint, "model": place}
-    with suppress(OSError), _beside(location, "models").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+    _append(_beside(location, "models"), line)
 
 
 def models(location: Path, fingerprint: str) -> list[str]:
@@ -97,6 +94,14 @@ def rejects_path(location: Path) -> Path:
 
 def _beside(location: Path, what: str) -> Path:
     return location.with_name(f"{location.name}.{what}.jsonl")
+
+
+def _append(path: Path, line: dict[str, Any]) -> None:
+    """One more line. In a folder from elsewhere a link at this place must not lead to another file."""
+    with suppress(OSError):
+        if not path.is_symlink():
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -67,6 +67,10 @@ class Encoder(ABC):
         """The same encoder with batches of at most so many word pieces, padding included; `--batch-tokens` asks."""
         return self
 
+    def untuned(self) -> Encoder:
+        """The same encoder, its questions as they were before they were tuned."""
+        return self
+
     def piece(self, token_id: int) -> str:
         """The word piece of a token id."""
         raise _cannot_be_looked_into()

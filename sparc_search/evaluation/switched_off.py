@@ -35,6 +35,10 @@ class SwitchedOff(Encoder):
         self._encoder, self._parts = encoder, parts
         self.fingerprint, self.window, self.tuned = encoder.fingerprint, encoder.window, encoder.tuned
 
+    def untuned(self) -> SwitchedOff:
+        """The same, of the encoder before it was tuned."""
+        return SwitchedOff(self._encoder.untuned(), self._parts)
+
     def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """As the encoder's."""
         return self._encoder.token_offsets(text)

@@ -65,17 +65,20 @@ def open_encoder(model: str = "default", *, threads: int = 0) -> NetworkEncoder:
     for_questions = Session(folder.file(QUESTIONS) if own else path, threads, fused=own)
     for_passages = Session(path, 1 if int8 else threads) if int8 or own else for_questions
     names = sparse_names(config)
+    question_outputs = [*QUESTION_OUTPUTS, *(f"question_{name}" for name in names)]
     encoder = NetworkEncoder(
         config,
         pieces,
         OnnxNetwork(for_passages, [*PASSAGE_OUTPUTS, *names]),
-        OnnxNetwork(for_questions, [*QUESTION_OUTPUTS, *(f"question_{name}" for name in names)]),
+        OnnxNetwork(for_questions, question_outputs),
         folder.fingerprint,
         BatchTokens(1 if int8 else _MOST, 1 if int8 or own else _MOST),
         folder.card,
         threads if int8 else 1,
     )
-    encoder.tuned = folder.tuned
+    if folder.tuned:
+        encoder.tuned = folder.tuned
+        encoder.untuned_questions = OnnxNetwork(for_passages, question_outputs)
     encoder.arithmetic = f"onnx {'int8' if int8 else 'fp32'}"
     return encoder
 

@@ -165,6 +165,8 @@ def encoder_of(
         card=card,
     )
     encoder.arithmetic = "torch fp32"
+    if questions:
+        encoder.untuned_questions = TorchNetwork(network, device, questions=True)
     return encoder
 
 

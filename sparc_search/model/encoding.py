@@ -78,6 +78,7 @@ class NetworkEncoder(Encoder):
         self._keeping_all = AfterNetwork(replace(config, filter_thresholds=(-np.inf, -np.inf)), pieces)
         self._batch_tokens, self._workers = batch_tokens, workers
         self.fingerprint = fingerprint
+        self.untuned_questions: Network | None = None  # beside a tuned side, the one before
         self.card = dict(card or {})
         self.window, self.ngrams = config.window - 2, config.ngrams
 
@@ -90,6 +91,14 @@ class NetworkEncoder(Encoder):
         passages, questions = self._batch_tokens
         other = copy(self)
         other._batch_tokens = BatchTokens(1 if passages == 1 else tokens, questions)
+        return other
+
+    def untuned(self) -> NetworkEncoder:
+        """The same encoder with the question side of before, if it was tuned."""
+        if self.untuned_questions is None:
+            return self
+        other = copy(self)
+        other._question_network, other.tuned = self.untuned_questions, ""
         return other
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:

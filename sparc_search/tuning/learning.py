@@ -25,10 +25,10 @@ from .scoring import AskedStates, PoolTensors, loss_of
 class TuningSettings:
     """What a tuning does."""
 
-    layers: int = 2  # last layers of the body that learn
-    epochs: int = 8
+    layers: int = 1  # last layers of the body that learn
+    epochs: int = 6
     rate: float = 2e-5
-    head_rate: float = 5.0  # times `rate`
+    head_rate: float = 10.0  # times `rate`
     batch: int = 16  # questions
     passages: int = 20  # that are proposed for a question and scored
     folds: int = 5

@@ -109,8 +109,8 @@ class AskedStates:
         stack = layers_of(network.body)
         self._above: list[nn.Module] = list(stack)[len(stack) - min(layers, len(stack)) :]
         padded_ids, padded_mask = padded(texts, pieces)
-        lengths = padded_mask.sum(1).tolist()
-        self._row_of = {padded_ids[row, :length].tobytes(): row for row, length in enumerate(lengths)}
+        self._lengths = padded_mask.sum(1).tolist()
+        self._row_of = {padded_ids[row, :length].tobytes(): row for row, length in enumerate(self._lengths)}
         ids, mask = torch.from_numpy(padded_ids), torch.from_numpy(padded_mask)
         # A mask without a zero may be left out on the way; the last column has one for everybody.
         self._ids, self._mask = functional.pad(ids, (0, 1), value=pieces.pad), functional.pad(mask, (0, 1))
@@ -131,13 +131,13 @@ class AskedStates:
 
     def __call__(self, rows: Sequence[int]) -> QuestionStates:
         """Vectors and n-gram weights of these questions."""
-        given, named = self._joined(rows)
-        states, *more = given
+        width = max(self._lengths[row] for row in rows)
+        states, more, named = self._joined(rows, width)
         for layer in self._above:
             found = layer(states, *more, **named)
             states = found[0] if isinstance(found, tuple) else found
         asked = torch.tensor(rows)
-        return self.network.question_heads(states, self._ids[asked], self._mask[asked])
+        return self.network.question_heads(states, self._ids[asked, :width], self._mask[asked, :width])
 
     def outputs(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Outputs:
         """These questions again, as an `encoding.Network` gives them; one that is not among them is run as a whole."""
@@ -152,16 +152,25 @@ class AskedStates:
         named = {"start": states.start, "end": states.end, "pooled": states.pooled, **states.weights}
         return {f"question_{name}": value.numpy() for name, value in named.items()}
 
-    def _joined(self, rows: Sequence[int]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The calls of the batches in which these questions were, put together for them alone."""
+    def _joined(self, rows: Sequence[int], width: int) -> tuple[Tensor, list[Any], dict[str, Any]]:
+        """The calls of the batches in which these questions were, put together for them alone, without padding."""
         own = [(self._calls[row // _AT_ONCE], row % _AT_ONCE) for row in rows]
-        first, named = own[0][0]
-        given = tuple(_joined([(call[0][at], row) for call, row in own]) for at in range(len(first)))
-        return given, {key: _joined([(call[1][key], row) for call, row in own]) for key in named}
+        (_, *more), named = own[0][0]
+        states = torch.stack([given[0][row, :width] for (given, _), row in own])
+
+        def joined(parts: Sequence[tuple[Any, int]]) -> Any:
+            """One row of each tensor, as far as there are words; what is no tensor is the same for all."""
+            if not isinstance(parts[0][0], Tensor):
+                return parts[0][0]
+            return _trimmed(torch.stack([tensor[row] for tensor, row in parts]), self._ids.shape[1], width)
+
+        others = [joined([(given[at], row) for (given, _), row in own]) for at in range(1, len(more) + 1)]
+        return states, others, {key: joined([(call[key], row) for (_, call), row in own]) for key in named}
 
 
-def _joined(parts: Sequence[tuple[Any, int]]) -> Any:
-    """One row of each tensor; what is no tensor is the same for all."""
-    if not isinstance(parts[0][0], Tensor):
-        return parts[0][0]
-    return torch.stack([tensor[row] for tensor, row in parts])
+def _trimmed(mask: Tensor, whole: int, width: int) -> Tensor:
+    """A mask over `whole` words, over the first `width` of them alone."""
+    for axis, size in enumerate(mask.shape):
+        if axis and size == whole:
+            mask = mask.narrow(axis, 0, width)
+    return mask

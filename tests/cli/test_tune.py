@@ -58,6 +58,11 @@ def test_tune_and_ask(run_cli: RunCli, folder: Path, tmp_path: Path) -> None:
     assert run_cli("ask", "when was the gold dome built", *tuned).returncode == 0
     report = json.loads(run_cli("evaluate", "open", folder / "questions.jsonl", *tuned, "--json").stdout)
     assert report["model"] == shown["tuned"]
+    assert report["tuning"]["questions"] == 13
+    plain = json.loads(
+        run_cli("evaluate", "open", folder / "questions.jsonl", *index[:4], "--batched", "--json").stdout
+    )
+    assert report["tuning"]["exact_match"]["first"] == pytest.approx(plain["exact_match"], abs=100 / 13)
 
 
 def test_what_is_missing_is_said(run_cli: RunCli, folder: Path, tmp_path: Path) -> None:

@@ -91,24 +91,31 @@ def test_a_backup_becomes_a_version_that_can_be_gone_back_from(engine: Engine, t
 def test_backups_under_a_writer_are_states_that_were_committed(engine: Engine, toy_encoder: Encoder) -> None:
     """A writer replaces all documents again and again: every backup holds one edition, whole."""
     editions = [encode_all([Document(f"d{n}", f"red {edition}") for n in range(30)], toy_encoder) for edition in (1, 2)]
-    stop = threading.Event()
+    stop, wrote = threading.Event(), threading.Event()
 
-    def write() -> int:
+    def write() -> None:
         with engine.open(shards=3) as store:
             for number in itertools.count():
                 store.add(editions[number % 2])
+                wrote.set()
                 if stop.is_set():
-                    return number
+                    return
+
+    def backup(name: str) -> int:
+        wrote.clear()
+        assert wrote.wait(120)  # since the last one, and it goes on
+        return int(reader.backup(Path(f"backups/{name}"))["generation"])
 
     with engine.open(shards=3) as store:
         store.add(editions[0])
     with ThreadPoolExecutor(1) as pool, engine.open(writable=False) as reader:
         writing = pool.submit(write)
         try:
-            generations = [reader.backup(Path(f"backups/b{n}"))["generation"] for n in range(3)]
+            generations = [backup(f"b{n}") for n in range(3)]
         finally:
             stop.set()
-        assert writing.result() > 0
+        writing.result()
+    assert generations == sorted(set(generations))
     for n, generation in enumerate(generations):
         name = f"copy{n}"
         restore_engine(engine.settings(name), Path(f"backups/b{n}"), replace=False)

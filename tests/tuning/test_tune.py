@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,6 +66,20 @@ def questions(tmp_path: Path) -> Path:
     return written(tmp_path / "questions.jsonl", map(question_of, range(20)))
 
 
+@pytest.fixture(scope="module")
+def done(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """A tuning that was not disturbed."""
+    folder = tmp_path_factory.mktemp("done")
+    return tuned(settings, written(folder / "questions.jsonl", map(question_of, range(20))))
+
+
+@pytest.fixture(scope="module")
+def result(done: Report) -> Path:
+    """The model it wrote."""
+    assert done.written
+    return done.written
+
+
 def written(path: Path, lines: Iterator[dict[str, object]] | Sequence[dict[str, object]]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
@@ -114,13 +130,12 @@ def test_what_is_frozen_is_computed_once_and_changes_nothing(model: Path) -> Non
         assert any(name.startswith("body.encoder.layer.0.") for name in names) == (layers > 1)
 
 
-def test_the_question_side_learns_and_the_passages_stay(settings: Settings, model: Path, questions: Path) -> None:
-    before = {path.name: sha256_of(path) for path in model.iterdir()}
-    report = tuned(settings, questions)
-    assert report.judgement.verdict == "too few"
-    assert (len(report.asked.questions), report.judgement.questions) == (20, 20)
-    out = report.written
-    assert out is not None
+def test_the_question_side_learns_and_the_passages_stay(
+    settings: Settings, model: Path, done: Report, result: Path
+) -> None:
+    before, out = {path.name: sha256_of(path) for path in model.iterdir()}, result
+    assert done.judgement.verdict == "too few"
+    assert (len(done.asked.questions), done.judgement.questions) == (20, 20)
     base, folder = open_model(str(model)), open_model(str(out))
     assert folder.fingerprint == base.fingerprint, "it fits the same passages"
     assert folder.tuned
@@ -131,7 +146,7 @@ def test_the_question_side_learns_and_the_passages_stay(settings: Settings, mode
     assert "question_start.weight" in learned
     assert "sparse.end_2.key.weight" in learned
     assert not any(name.startswith(("start.", "filter.", "body.encoder.layer.0.")) for name in learned)
-    assert {path.name: sha256_of(path) for path in model.iterdir()} == before
+    assert {name: open_model(str(model)).card["sha256"].get(name, sha) for name, sha in before.items()} == before
     assert sorted(path.name for path in out.parent.iterdir()) == ["notes.tuned", "questions.jsonl"]
 
     text = str(question_of(3)["question"])
@@ -146,45 +161,41 @@ def test_the_question_side_learns_and_the_passages_stay(settings: Settings, mode
         index.add([note_of(3)])  # unchanged: its passages are those of the base
 
 
-def test_stopped_and_resumed_is_as_if_nothing_had_happened(settings: Settings, questions: Path, tmp_path: Path) -> None:
-    whole = tuned(settings, questions)
-    assert whole.written
-    wanted = (whole.written / TUNED).read_bytes()
+def test_stopped_and_resumed_is_as_if_nothing_had_happened(
+    settings: Settings, questions: Path, done: Report, result: Path
+) -> None:
     steps = 0
 
     def stop() -> bool:
         nonlocal steps
         steps += 1
-        return steps == 28  # of looking (20) and of the first fold (6 steps)
+        return steps == 23  # 20 of looking, two of the first fold
 
-    other = tmp_path / "other"
-    other.mkdir()
-    again = other / "questions.jsonl"
-    again.write_bytes(questions.read_bytes())
     with pytest.raises(Interrupted, match="resume"):
-        tuned(settings, again, stop=stop)
-    assert sorted(path.name for path in other.iterdir()) == ["notes.tuned.tuning", "questions.jsonl"]
+        tuned(settings, questions, stop=stop)
+    assert sorted(path.name for path in questions.parent.iterdir()) == ["notes.tuned.tuning", "questions.jsonl"]
     with pytest.raises(UsageError, match="--resume"):
-        tuned(settings, again)
+        tuned(settings, questions)
     with pytest.raises(UsageError, match="another `settings`"):
-        tuned(settings, again, resume=True, tuning=replace(QUICK, epochs=3))
-    report = tuned(settings, again, resume=True)
+        tuned(settings, questions, resume=True, tuning=replace(QUICK, epochs=3))
+    report = tuned(settings, questions, resume=True)
     assert report.written
-    assert (report.written / TUNED).read_bytes() == wanted
-    assert report.judgement == whole.judgement
-    assert sorted(path.name for path in other.iterdir()) == ["notes.tuned", "questions.jsonl"]
+    assert (report.written / TUNED).read_bytes() == (result / TUNED).read_bytes()
+    assert report.judgement == done.judgement
+    assert sorted(path.name for path in questions.parent.iterdir()) == ["notes.tuned", "questions.jsonl"]
 
 
-def test_a_kill_in_the_middle_leaves_the_model_that_was_there(settings: Settings, questions: Path) -> None:
-    out = tuned(settings, questions).written
-    assert out
+def test_a_kill_in_the_middle_leaves_the_model_that_was_there(
+    settings: Settings, questions: Path, result: Path
+) -> None:
+    out = shutil.copytree(result, questions.parent / "notes.tuned")
     before = {path.name: path.read_bytes() for path in out.iterdir()}
 
     class Killed(BaseException):
         """No code catches this."""
 
     class Dying(Watcher):
-        def counting(self, what: str, total: int) -> object:  # type: ignore[override]
+        def counting(self, what: str, total: int) -> AbstractContextManager[Callable[[], object]]:
             if what.startswith("all"):
                 raise Killed
             return super().counting(what, total)
@@ -192,7 +203,8 @@ def test_a_kill_in_the_middle_leaves_the_model_that_was_there(settings: Settings
     with pytest.raises(Killed):
         tuned(settings, questions, watcher=Dying())
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
-    tuned(settings, questions, resume=True)
+    (questions.parent / "notes.tuned.new").mkdir()  # a kill while it was written
+    assert tuned(settings, questions, resume=True).written == out
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before, "the same seed, the same model"
 
 
@@ -247,15 +259,16 @@ def test_two_tunings_at_once_and_places_that_are_taken(settings: Settings, quest
         tuned(settings, questions, out=questions.parent)
 
 
-def test_a_tuned_model_does_not_fit_another_index(settings: Settings, questions: Path, tmp_path: Path) -> None:
-    out = tuned(settings, questions).written
+def test_a_tuned_model_does_not_fit_another_index(
+    settings: Settings, questions: Path, result: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "other-model"
     tiny_model(seed=1).save_pretrained(other)
     export(other)
     elsewhere = settings.changed(index=tmp_path / "elsewhere", model=str(other))
     with Index.create(settings=elsewhere) as index:
         index.add([note_of(0)])
-    with Index(replace(elsewhere, model=str(out))) as index, pytest.raises(IndexMismatch) as caught:
+    with Index(replace(elsewhere, model=str(result))) as index, pytest.raises(IndexMismatch) as caught:
         index.ask("when was the dome built")
     assert "was tuned for passages of" in caught.value.message
     assert "sparc-search tune" in caught.value.remedy

@@ -71,6 +71,12 @@ def after(model: Model, operation: Operation) -> Model:
     return model
 
 
+def planned(seed: object, kinds: Sequence[str], count: int, model: Model) -> tuple[list[Operation], list[Model]]:
+    """So many operations, and what must be there before the first and after each."""
+    wanted = list(itertools.islice(operations(seed, kinds), count))
+    return wanted, list(itertools.accumulate(wanted, after, initial=model))
+
+
 def halves(model: Model, operation: Operation) -> list[Model]:
     """What may be there if each document of an operation stands for itself: as before, as after, or not at all."""
     if operation.kind == "rebuild":

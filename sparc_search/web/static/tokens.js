@@ -81,13 +81,17 @@ function roving() {
 
 function oneStop(all) {
   const stop = all.find((token) => token === document.activeElement) ?? all.find((token) => token.classList.contains("on")) ?? all[0];
-  for (const token of all) token.tabIndex = token === stop ? 0 : -1;
+  for (const token of all) {
+    token.tabIndex = token === stop ? 0 : -1;
+    if (!token.href) token.setAttribute("role", "button");
+  }
 }
 
 document.addEventListener("keydown", (event) => {
   const token = event.target.closest?.("[data-tokens] .tok");
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!token) return;
+  if (from && place() !== token.closest("[data-tokens]")) from = to = null;
   if (event.key === "Enter" && (!token.href || (from && to && from !== to))) {
     event.preventDefault();
     from ??= token;
