@@ -36,6 +36,10 @@ class Encoder(ABC):
     arithmetic: str = ""
     """By which arithmetic it encodes passages, such as `onnx fp32`: the same weights give other numbers by another."""
 
+    additive: bool = False
+    """Whether no word piece depends on what is beyond white space: then counts of texts can be added up, which makes
+    cutting quicker."""
+
     # --- what must be there ----------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -54,6 +58,10 @@ class Encoder(ABC):
 
     def prepare(self) -> None:  # noqa: B027  (there may be nothing to load)
         """Load now what is otherwise loaded at the first use."""
+
+    def token_count(self, text: str) -> int:
+        """How many word pieces `text` has, if that can be told sooner than their offsets: ingest asks it most."""
+        return len(self.token_offsets(text))
 
     def in_batches_of(self, tokens: int) -> Encoder:
         """The same encoder with batches of at most so many word pieces, padding included; `--batch-tokens` asks."""

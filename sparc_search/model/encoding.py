@@ -59,6 +59,8 @@ def sparse_names(config: SparcConfig) -> list[str]:
 class NetworkEncoder(Encoder):
     """An encoder over any `Network`."""
 
+    additive = True  # a BERT-like tokenizer looks at one word at a time
+
     def __init__(
         self,
         config: SparcConfig,
@@ -101,7 +103,11 @@ class NetworkEncoder(Encoder):
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the word pieces of `text`."""
-        return [(start, end) for start, end in self.pieces([text])[0].offsets.tolist()]
+        return self.pieces.offsets(text)
+
+    def token_count(self, text: str) -> int:
+        """How many word pieces `text` has."""
+        return self.pieces.count(text)
 
     def encode_passages(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
         """Encode passages. What is beyond the window is not read; `loaders` cut before."""

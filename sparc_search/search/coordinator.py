@@ -11,7 +11,7 @@ from ..engine import Engine, View
 from ..errors import Incomplete
 from ..records import EncodedQuestion, Reading, Reply, Strategy, Unit
 from ..settings import Settings
-from ..stored import Hits, Statistics
+from ..stored import Hits, Proposals, Statistics
 from . import dense_first, lexical, sparse_first
 from .candidates import Candidates, FoundAnswer, proposals
 from .clock import Clock
@@ -89,6 +89,16 @@ class Coordinator:
             proposed = zip(questions, lex, sparse, dense, strict=True)
             return [self._answer(view, *own, statistics, shares, options) for own in proposed]
 
+    def propose(self, question: EncodedQuestion, options: SearchOptions) -> Proposals:
+        """The passages that each retriever proposes for a question."""
+        with self._engine.view() as view:
+            lex = lexical.lex_weights(question, lexical.look_up(question, view))
+            (sparse,), (dense,) = (
+                _sparse(view, [question], [lex], options),
+                self._propose_dense(view, [question], options),
+            )
+        return Proposals(sparse, dense)
+
     def _propose_dense(self, view: View, questions: Sequence[EncodedQuestion], options: SearchOptions) -> list[Hits]:
         if options.strategy == "sparse":
             return [Hits() for _ in questions]
@@ -111,7 +121,9 @@ class Coordinator:
             weighed = lexical.scaled(lex, options.lex_weight)
             found = _ranked(question, weighed, candidates, options)
             calibrated = self._calibration is not None
-            shown, rival = choose(found, options.k, options.unit, merge=options.merge, rival=calibrated)
+            shown, rival = choose(
+                found, options.k, options.unit, merge=options.merge, rival=calibrated, copies=candidates.are_copies
+            )
             sure = self._confidence(shown, rival)
         reading = None
         if options.read and shown and (sure is None or sure < options.read_below):
@@ -155,7 +167,8 @@ class Coordinator:
         fast = shown[0].answer
         before = fast.scored.text, fast.passage.id, fast.score, sure
         reading = Reading(again.passages, rereader.fit.weight, *before, again.answered)
-        chosen = choose(iter(again.found), options.k, options.unit, merge=options.merge, rival=False)
+        found, copies = iter(again.found), candidates.are_copies
+        chosen = choose(found, options.k, options.unit, merge=options.merge, rival=False, copies=copies)
         return chosen.shown, again.confidence, reading
 
     def _confidence(self, shown: Sequence[FoundAnswer], rival: float | None) -> float | None:

@@ -20,7 +20,8 @@ from sparc_search.stores.local import points, writer
 
 Model = dict[str, str]
 Operation = tuple[str, tuple[tuple[str, str], ...]]
-WRITING = [name for name in points.NAMES if name not in ("rebuilt beside", "switched")]
+WRITING = [name for name in points.NAMES if name not in ("rebuilt beside", "switched", "backup verified")]
+"""Those that a writer of these operations passes; the others are tested where they belong."""
 WORDS = ["red", "green", "blue", "North", "South", "1901", "sea", "lake"]
 
 
@@ -96,6 +97,7 @@ def acknowledged(child: Callable[[], None], kill_after: float | None) -> int:
         ready, _, _ = select.select([reader], [], [], max(0.0, ends - time.monotonic()))
         if not ready:
             os.kill(pid, signal.SIGKILL)
+            assert kill_after is not None, "the point was not reached within a minute"
         data = os.read(reader, 4096)
         if not data:
             break
