@@ -62,12 +62,7 @@ def painted(
         at = at if piece.title else max(piece.end, at)
         own = alone.get(position)
         over = [mark for mark in pairs if mark.piece <= position < mark.piece + mark.n]
-        drawn = _shades(own, most)
-        for mark in over:
-            level = levels[mark.piece, mark.n]
-            side = "start" if mark.start >= mark.end else "end"
-            edge = "first" if mark.piece == position else "last" if position == mark.piece + mark.n - 1 else "mid"
-            drawn.append(f"b{level} b{level}-{edge} b{level}-{side}")
+        drawn = _shades(own, most) + [_bracket(mark, position, levels[mark.piece, mark.n]) for mark in over]
         if chosen and chosen[0] <= position <= chosen[1]:
             drawn.append("on" + " first" * (position == chosen[0]) + " last" * (position == chosen[1]))
         begins = [mark for mark in over if mark.piece == position]
@@ -107,6 +102,12 @@ def _shades(mark: Mark | None, most: float) -> list[str]:
         return []
     steps = (("s", mark.start), ("e", mark.end), ("l", mark.lex))
     return [f"{letter}{shade(value, most)}" for letter, value in steps if value > 0]
+
+
+def _bracket(mark: Mark, position: int, level: int) -> str:
+    side = "start" if mark.start >= mark.end else "end"
+    edge = "first" if mark.piece == position else "last" if position == mark.piece + mark.n - 1 else "mid"
+    return f"b{level} b{level}-{edge} b{level}-{side}"
 
 
 def _points(marks: Sequence[Mark]) -> str:

@@ -130,6 +130,13 @@ def test_sure_answers_are_not_read(store: Store, toy_encoder: Encoder) -> None:
     )
 
 
+def test_any_characters_of_a_passage_can_be_judged() -> None:
+    passage = Passage("alps/0", "alps", 0, "The Eiger was first climbed in 1858.")
+    reader: Any = ByHand({"Eiger": 2.0, "climbed": 3.0}, nothing=1.0)
+    logits = Rereader(reader, ReadingFit()).of_span(QUESTION, passage, 4, 27)
+    assert (logits.start, logits.end, logits.nothing) == (2.0, 3.0, 1.0)
+
+
 def test_nothing_proposed_is_nothing_read(store: Store, toy_encoder: Encoder) -> None:
     reply = ask(store, toy_encoder, ByHand({}), ReadingFit(), read=5, where={"kind": "no such"})
     assert reply.answers == ()

@@ -54,6 +54,9 @@ PAGES = (
     "/discover?open=evil%3Cb%3E%2F0&column=metadata.%3Ci%3Ekey&column=text&column=title&column=source",
     "/discover?of=documents",
     "/discover?document=evil%3Cb%3E",
+    "/why?q=Who+climbed+%3Cscript%3Ealert(1)%3C%2Fscript%3E%3F",
+    "/why?q=Who+climbed%3F&passage=evil%3Cb%3E%2F0&against_passage=hidden%2F0&weights=all",
+    "/why?q=Who+climbed%3F&against_phrase=%3Cscript%3Ealert(1)%3C%2Fscript%3E",
     "/passages/evil%3Cb%3E/0",
     "/passages/evil%3Cb%3E/0?token=4",
     "/passages/evil%3Cb%3E/0?token=4&tab=json",
@@ -78,6 +81,7 @@ def test_no_page_runs_or_hides_anything(hostile: TestClient, address: str) -> No
     assert [(attributes["src"] or "").partition("?")[0] for attributes in scripts] == [
         "/static/theme.js",
         "/static/main.js",
+        *(["/static/why.js"] if address.startswith("/why") else []),
     ]
     for tag, attributes in seen.tags:
         assert tag not in ("img", "iframe", "object", "embed", "base", "style")

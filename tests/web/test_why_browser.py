@@ -70,9 +70,9 @@ def test_drag_a_phrase_that_was_no_answer_and_see_the_sums(tab: Any) -> None:
 
 def test_what_pays_lights_up_in_both_texts_and_in_the_question(tab: Any) -> None:
     page = tab.go(WHY + "&against_phrase=summit")
-    page.locator(".tug tr[data-g]", has_text="climbed").first.hover()
+    page.locator(".tug tr[data-g]", has_text="matterhorn").first.hover()
     page.wait_for_selector(".asked .tok.lit")
-    assert page.locator(".asked .tok.lit").first.inner_text().startswith("climbed")
+    assert page.locator(".asked .tok.lit").first.inner_text().startswith("Matterhorn")
     assert page.locator(".painted .tok.lit").count()
     page.locator(".asked").hover(position={"x": 1, "y": 1})
     page.locator(".tug tr[data-place='first']").first.hover()
