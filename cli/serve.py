@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from socket import socket
 
 import click
 
 from sparc_search.errors import UsageError
 from sparc_search.settings import Settings
 
-from .options import option, settings_options
+from .options import open_index, option, settings_options
 from .terminal import note
 
 
@@ -22,8 +23,15 @@ from .terminal import note
 @click.option(
     "--allow-host", multiple=True, metavar="NAME", help="A further name the server answers to. May be repeated."
 )
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="[NAME=]INDEX[@MODEL]",
+    help="A second index to put beside the first on /why. May be repeated.",
+)
 @click.option("--metrics", is_flag=True, help="Serve /metrics for Prometheus.")
 @click.option("--mcp", is_flag=True, help="Answer assistants at /mcp, over the Model Context Protocol.")
+@option("--processes", type=click.IntRange(1, 64), default=1, help="Processes that answer, over one mapped index.")
 @option("--workers", type=click.IntRange(1, 256), default=4, help="Requests answered at once.")
 @option(
     "--waiting",
@@ -31,14 +39,20 @@ from .terminal import note
     default=256,
     help="Requests that may wait; one more is sent away (503).",
 )
+@click.option(
+    "--watch", multiple=True, metavar="FOLDER", help="Follow what changes there, as `ingest --watch` does. Repeatable."
+)
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
 def serve(
     settings: Settings,
     allow_host: tuple[str, ...],
+    also: tuple[str, ...],
     metrics: bool,
     mcp: bool,
+    processes: int,
     workers: int,
     waiting: int,
+    watch: tuple[str, ...],
     open_browser: bool,
 ) -> None:
     """Show the weights in a browser and answer over HTTP.
@@ -46,39 +60,37 @@ def serve(
     Only this machine can reach the server, unless --host says otherwise; then a token is needed. Stop it with Ctrl-C:
     requests that run are answered first.
     """
-    from sparc_search.index import Index
     from sparc_search.web import serving
-    from sparc_search.web.app import create_app
     from sparc_search.web.limits import WebLimits
 
-    token = _token(settings)
-    host = settings.host
-    with Index(settings) as index:
-        index.prepare()
-        limits = WebLimits(
-            running=workers,
-            waiting=waiting,
-            connections=settings.connections,
-            request_seconds=settings.request_seconds,
-            login_tries=settings.login_tries,
-        )
-        limits = serving.fitted(limits)
-        app = create_app(
-            index,
-            limits=limits,
-            token=token,
-            host=host,
-            allowed_hosts=allow_host,
-            with_metrics=metrics,
-            with_mcp=mcp,
-        )
-        with serving.bound(host, settings.port) as listening:
-            address = serving.address_of(listening)
-            note(f"Serving {settings.index} at {address} (Ctrl-C stops)")
-            if open_browser:
-                click.launch(address)
-            serving.serve(app, listening, limits)
-        note("Stopped.")
+    from .serve_processes import Service, serve_in_processes
+
+    limits = WebLimits(
+        running=workers,
+        waiting=waiting,
+        connections=settings.connections,
+        request_seconds=settings.request_seconds,
+        login_tries=settings.login_tries,
+    )
+    served = {"host": settings.host, "allowed_hosts": allow_host, "with_metrics": metrics, "with_mcp": mcp}
+    service = Service(settings, limits, {"token": _token(settings), **served}, also, watch)
+
+    def ready(listening: socket) -> None:
+        address = serving.address_of(listening)
+        note(f"Serving {settings.index} at {address} (Ctrl-C stops)")
+        if open_browser:
+            click.launch(address)
+
+    if processes == 1:
+        service.serve(lambda: serving.bound(settings.host, settings.port), ready)
+    elif metrics:
+        raise UsageError("/metrics counts what one process does", "leave out --metrics, or --processes")
+    else:
+        with service.following():
+            open_index(settings).close()  # what is wrong with it is said once
+            with serving.bound(settings.host, settings.port) as listening:
+                serve_in_processes(processes, service, listening, ready)
+    note("Stopped.")
 
 
 def _token(settings: Settings) -> str:

@@ -30,19 +30,23 @@ _COUNTS = (
     "unchanged",
     "rejected",
     "skipped",
+    "renamed",
     "deleted",
     "passages",
     "left_out",
     "left_out_words",
+    "left_out_growth",
     "stopped",
 )
 
 
-def note_ingest(location: Path, summary: Summary, paths: Sequence[str], when: datetime | None = None) -> None:
+def note_ingest(
+    location: Path, summary: Summary, paths: Sequence[str], when: datetime | None = None, *, rebuilt: bool = False
+) -> None:
     """Write down that a run has ended. A disk that takes no line more is no reason for the run to fail."""
     counts = {name: getattr(summary, name) for name in _COUNTS}
     line = {"when": (when or datetime.now(UTC)).isoformat(timespec="seconds"), "paths": list(paths), **counts}
-    _append(_beside(location, "ingests"), line)
+    _append(_beside(location, "ingests"), {**line, "rebuilt": rebuilt})
 
 
 def ingests(location: Path, most: int = MOST) -> list[dict[str, Any]]:
@@ -64,12 +68,17 @@ def models(location: Path, fingerprint: str) -> list[str]:
 
 
 def left_out(location: Path) -> dict[str, int]:
-    """How many menus, footers and the like the ingests of this index met and did not index, and how many words."""
+    """How many menus, footers and the like of its documents this index leaves out, and how many words."""
     sums = {"blocks": 0, "words": 0}
     for line in _lines(_beside(location, "ingests")):
-        for name, key in (("blocks", "left_out"), ("words", "left_out_words")):
-            value = line.get(key, 0)
-            sums[name] += value if isinstance(value, int) else 0
+        before = {
+            "blocks": line.get("left_out", 0),
+            "words": line.get("left_out_words", 0),
+        }  # of versions that had no more
+        growth = line.get("left_out_growth") or before
+        for name in sums:
+            value = growth.get(name, 0) if isinstance(growth, dict) else 0
+            sums[name] = max(0, (0 if line.get("rebuilt") else sums[name]) + (value if isinstance(value, int) else 0))
     return sums
 
 

@@ -24,6 +24,9 @@ class Encoder(ABC):
     window: int
     """Most word pieces a passage may have."""
 
+    tuned: str = ""
+    """Fingerprint of its question side, if that was tuned apart from the passages' (`sparc-search tune`)."""
+
     card: Mapping[str, Any] = {}
     """What is known of the model: how it was trained, how good it is, how its confidence is calibrated."""
 
@@ -62,6 +65,10 @@ class Encoder(ABC):
 
     def in_batches_of(self, tokens: int) -> Encoder:
         """The same encoder with batches of at most so many word pieces, padding included; `--batch-tokens` asks."""
+        return self
+
+    def untuned(self) -> Encoder:
+        """The same encoder, its questions as they were before they were tuned."""
         return self
 
     def piece(self, token_id: int) -> str:

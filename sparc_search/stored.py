@@ -6,6 +6,7 @@ for this very result (a lost shard, a time limit). It is empty when the result i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -47,6 +48,24 @@ class Refusal:
         return IndexFailure(f"document {self.document_id!r}: {self.reason}", self.remedy)
 
 
+def values_of(value: str) -> list[str]:
+    """What a piece of metadata says: of a list, as JSON writes it, each of its values; else itself."""
+    if not (value.startswith("[") and value.endswith("]")):
+        return [value]
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return [value]
+    if any(isinstance(one, dict | list) for one in found):
+        return [value]
+    return list(dict.fromkeys(one if isinstance(one, str) else json.dumps(one) for one in found))
+
+
+def pairs_of(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What a filter compares with: every key of the metadata with every one of its values."""
+    return [(key, one) for key, value in metadata.items() for one in values_of(value)]
+
+
 # --- coming out ------------------------------------------------------------------------------------------------------
 
 
@@ -64,6 +83,14 @@ class Hits:
 
     hits: Sequence[Hit] = ()
     missing: Missing = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """What each first stage found for a question; nothing if the strategy leaves it out."""
+
+    sparse: Hits
+    dense: Hits
 
 
 @dataclass(frozen=True, slots=True)

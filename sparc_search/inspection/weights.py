@@ -35,19 +35,17 @@ def of_row(columns: SparseColumns, row: int) -> Floats:
     return weights
 
 
+def of_boundary(phrases: Phrases, token: int) -> dict[int, Floats]:
+    """The same for the boundary that was kept at a token, by n-gram size."""
+    row = int(np.searchsorted(phrases.positions, token))
+    return {columns.n: of_row(columns, row) for columns in phrases.sparse}
+
+
 def largest(columns: SparseColumns) -> Floats:
     """(tokens,) The most that the n-gram that begins at each position weighs for any kept boundary."""
     weights = np.zeros(len(columns.indptr) - 1)
     np.maximum.at(weights, _columns_of_entries(columns), columns.values * columns.scale)
     return weights
-
-
-def covering(weights: Floats, n: int) -> Floats:
-    """(tokens,) From weights by first position: the largest of the n-grams that each token is part of."""
-    spread = weights.copy()
-    for step in range(1, n):
-        np.maximum(spread[step:], weights[: len(weights) - step], out=spread[step:])
-    return spread
 
 
 def by_ngram(block: PhraseBlock, n: int, weights: Floats) -> dict[tuple[int, ...], float]:

@@ -66,7 +66,7 @@ class Pages:
 
     def touch_pages(self, pages: Places) -> None:
         """Check these pages, if nobody has."""
-        for page in np.unique(pages[~self._seen[pages]]).tolist():
+        for page in sorted(set(pages[~self._seen[pages]].tolist())):  # np.unique imports masked arrays, for 40 ms
             self._check(page)
 
     def _page(self, places: Places, bytes_more: int = 0) -> Places:

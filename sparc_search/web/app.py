@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from http import HTTPStatus
 from typing import Final
@@ -20,7 +20,19 @@ from starlette.types import Scope
 from sparc_search.errors import SparcSearchError
 from sparc_search.index import Index
 
-from . import api, ask_page, discover_page, downloads, feature_page, health, index_page, login, openapi, passage_page
+from . import (
+    api,
+    ask_page,
+    discover_page,
+    downloads,
+    feature_page,
+    health,
+    index_page,
+    login,
+    openapi,
+    passage_page,
+    why_page,
+)
 from .brake import Brake
 from .limits import Gate, WebLimits
 from .mcp import Lifespan, mcp_route
@@ -45,6 +57,8 @@ OLD_API: Final = (
     ("/discover/download.csv", downloads.as_csv, ["GET"]),
     ("/discover/download.json", downloads.as_json, ["GET"]),
     ("/suggest", api.suggest, ["GET"]),
+    ("/score", api.score, ["GET"]),
+    ("/why", api.why, ["GET"]),
 )
 """What was there before paths had a version: it answers at either."""
 NEW_API: Final = (("/search", api.search), ("/documents/{id:path}", api.document))
@@ -56,6 +70,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     Route("/features/{name:path}", feature_page.page),
     Route("/index", index_page.page),
     Route("/discover", discover_page.page),
+    Route("/why", why_page.page),
     Route("/login", login.login, methods=["GET", "POST"]),
     *(Route(prefix + path, handler, methods=methods) for prefix in ("/api", V1) for path, handler, methods in OLD_API),
     *(Route(V1 + path, handler) for path, handler in NEW_API),
@@ -86,8 +101,9 @@ def create_app(
     allowed_hosts: Collection[str] = (),
     with_metrics: bool = False,
     with_mcp: bool = False,
+    also: Mapping[str, Index] | None = None,
 ) -> Starlette:
-    """An application that answers from an open index."""
+    """An application that answers from an open index; `also` are others that it can be put beside, by name."""
     limits = limits or WebLimits()
     gate = Gate(limits)
     counters = Metrics(gate) if with_metrics else None
@@ -100,7 +116,7 @@ def create_app(
     layers += [Middleware(Counting, metrics=counters)] if counters else []
     further = mcp_route(index, gate, limits) if with_mcp else None
     failures = (HttpProblem, SparcSearchError, HTTPException, Exception)
-    shared = AppState(index, limits, gate, token, brake, counters)
+    shared = AppState(index, limits, gate, token, brake, counters, also or {})
     app = Starlette(
         lifespan=_together(shared.watch.running, *([further.lifespan] if further else [])),
         routes=[*ROUTES, *([further.route] if further else []), Mount("/static", VersionedFiles(directory=STATIC))],

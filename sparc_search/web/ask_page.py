@@ -12,7 +12,7 @@ from starlette.responses import Response
 from sparc_search import inspection
 from sparc_search.errors import EngineError, UsageError
 from sparc_search.index import Index
-from sparc_search.inspection import AnswerView, Comparison, Difference, ExplainedAnswer, QuestionView
+from sparc_search.inspection import AnswerView, Choice, Comparison, Difference, ExplainedAnswer, QuestionView
 from sparc_search.inspection.answer import compared
 from sparc_search.records import STRATEGIES, UNITS, PartKind, ScorePart
 from sparc_search.stored import Listing
@@ -23,6 +23,7 @@ from .excerpt import Excerpt, excerpt, one_line
 from .replies import page_response
 from .requests import Ask, ask_of
 from .state import state_of
+from .why_request import why_page
 
 ROWS = 14
 """N-grams of a comparison that are shown one by one; the rest is summed up."""
@@ -103,7 +104,15 @@ def _answered(index: Index, wanted: Ask) -> dict[str, Any]:
         "milliseconds": 1000 * sum(view.seconds.values()),
         "twin": wanted.twin(),
         "title": wanted.question,
+        "why_page": _why_page,
     }
+
+
+def _why_page(wanted: Ask, rank: int, answer: ExplainedAnswer) -> str:
+    """The page that puts this answer beside another; of a larger unit, the phrase that was scored."""
+    if wanted.unit == "phrase" and not wanted.all:
+        return why_page(wanted, Choice(answer=rank))
+    return why_page(wanted, Choice(passage=answer.passage.id, span=(answer.scored.start, answer.scored.end)))
 
 
 def _shown(view: AnswerView, answer: ExplainedAnswer, wanted: Ask, scale: charts.Scale) -> Shown:

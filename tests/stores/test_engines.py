@@ -154,6 +154,18 @@ def test_filters_apply_before_the_cut(engine: Engine, toy_encoder: Encoder) -> N
         assert len(store.matching({})) == 39
 
 
+def test_a_filter_compares_with_every_value_of_a_list(engine: Engine, toy_encoder: Encoder) -> None:
+    tags = {"a": '["red", "two words", 7, "red"]', "b": '["blue"]', "c": "red", "d": "[red", "e": '[["red"]]'}
+    documents = [Document(id, "A red sea.", metadata={"tags": value}) for id, value in tags.items()]
+    with engine.open() as store:
+        store.add(encode_all(documents, toy_encoder))
+        found = {
+            value: {hit.passage_id.partition("/")[0] for hit in store.sparse_search(QUERY, 9, {"tags": value})}
+            for value in ("red", "two words", "7", "blue", "[red")
+        }
+    assert found == {"red": {"a", "c"}, "two words": {"a"}, "7": {"a"}, "blue": {"b"}, "[red": {"d"}}
+
+
 def test_replacing_a_document_leaves_nothing_of_the_old(store: Store, toy_encoder: Encoder) -> None:
     store.add([encoded(plain("alps", "Only lakes."), toy_encoder)])
     assert [p.passage.text for p in store.fetch(["alps/0", "alps/1"])] == ["Only lakes."]
