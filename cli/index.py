@@ -157,7 +157,7 @@ def delete(settings: Settings, document: tuple[str, ...], purge: bool, as_json: 
 @settings_options("index", "engine")
 @json_option
 def backup(settings: Settings, target: Path, as_json: bool) -> None:
-    """Copy the index to a new folder, or to a new file that ends in .tar or .tar.gz.
+    """Copy the index to a new folder, or to a new file that ends in .tar or .tar.gz; on a server, to REPOSITORY/NAME.
 
     Others may ask and ingest meanwhile: what is committed when it begins is copied. The copy is verified, row by row,
     before it gets its name.

@@ -59,7 +59,7 @@ class Place:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
-_SNAPSHOTS = "a server has snapshots of its own: docs/opensearch.md#snapshots"
+_SNAPSHOTS = "export it (`sparc-search index export`)"
 
 
 class Engine(ABC):

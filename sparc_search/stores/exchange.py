@@ -7,14 +7,13 @@ other line is one document with its passages, their weights by field and n-gram,
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from ..errors import IndexFailure
-from ..records import Document, EncodedPassage, Passage, Section
+from ..records import FIELDS, Document, EncodedPassage, Passage, Section
 from ..stored import EncodedDocument
 from . import phrase_block
 from .borders import plain_borders, read_alignment, read_borders
@@ -63,7 +62,7 @@ def read_line(line: str, header: Header, number: int) -> EncodedDocument:
         passages = [_passage(found, passage) for passage in found["passages"]] if header.encoded else []
         facts = _document(found), str(found["content_hash"]), tuple(passages)
         return EncodedDocument(*facts, arithmetic=str(found.get("arithmetic", "")))
-    except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise IndexFailure(f"line {number} of the export is damaged: {error}", "export it again") from error
 
 
@@ -108,19 +107,53 @@ def _structure(passage: Passage) -> dict[str, Any]:
 
 
 def _document(found: Mapping[str, Any]) -> Document:
-    sections = tuple(Section(**section) for section in found["sections"])
-    return Document(found["id"], found["text"], found["title"], found["source"], dict(found["metadata"]), sections)
+    id, text, title, source = (_text(found[name]) for name in ("id", "text", "title", "source"))
+    return Document(id, text, title, source, _metadata(found), tuple(map(_section, found["sections"])))
+
+
+def _section(found: Mapping[str, Any]) -> Section:
+    section = Section(**found)
+    _text(section.heading), _text(section.kind)
+    _numbers(section.start, section.skip, section.page or 0)
+    return section
 
 
 def _passage(document: Mapping[str, Any], found: Mapping[str, Any]) -> EncodedPassage:
     facts = {name: found[name] for name in (*_FACTS, "text")}
+    _numbers(facts["number"], facts["start"], facts["page"] or 0)
+    for text in (facts["id"], facts["title"], facts["source"], facts["text"], found.get("encoded_text") or ""):
+        _text(text)
     passage = Passage(
         document_id=document["id"],
-        metadata=dict(found["metadata"]),
+        metadata=_metadata(found),
         borders=read_borders(found.get("borders", found["joints"])),
         encoded_text=found.get("encoded_text"),
         alignment=read_alignment(found.get("alignment")),
         **facts,
     )
     block = phrase_block.decode(base64.b64decode(found["block"], validate=True))
-    return EncodedPassage(passage, block, found["features"])
+    return EncodedPassage(passage, block, {str(field): _weights(found["features"][field]) for field in FIELDS})
+
+
+# --- values, which anybody may have written --------------------------------------------------------------------------
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{str(value)[:40]!r} is no text")
+    value.encode()  # halves of characters cannot be stored
+    return value
+
+
+def _metadata(found: Mapping[str, Any]) -> dict[str, str]:
+    return {_text(key): _text(value) for key, value in found["metadata"].items()}
+
+
+def _weights(found: Mapping[str, Any]) -> dict[str, float]:
+    return {_text(name): float(value) for name, value in found.items()}
+
+
+def _numbers(*values: Any) -> None:
+    for value in values:
+        if type(value) is not int or not 0 <= value < 1 << 31:
+            raise TypeError(f"{str(value)[:40]!r} is no number of characters or pages")

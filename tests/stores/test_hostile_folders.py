@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from sparc_search.errors import EngineError, IndexDamaged, IndexFailure, SparcSe
 from sparc_search.loaders.history import note_ingest
 from sparc_search.loaders.outcomes import Summary
 from sparc_search.stores.derived import DerivedVectors
+from sparc_search.stores.exchange import read_header, read_line
 from sparc_search.stores.local.checksums import crc
 
 
@@ -129,3 +131,26 @@ def test_vectors_that_are_kept_behind_a_link_are_left_alone(index: Path, home: P
             vectors.search(view, vector[None].astype(np.float32), 3, {})
         vectors.close()
     assert everything(home) == before
+
+
+VALUES = (None, 0, -1, 1e300, 2**70, "", "\ud800", [], {}, {"a": 1}, [1, 2, 3], True)
+
+
+def test_only_our_own_errors_come_out_of_an_export_that_somebody_has_changed(index: Path, toy_encoder: Encoder) -> None:
+    with Index.open(index, encoder=toy_encoder) as opened:
+        opened.export(index.parent / "export.jsonl", encoded=True)
+    first, line, *_ = (index.parent / "export.jsonl").read_text().splitlines()
+    header = read_header(first)
+    whole, kept = json.loads(line), []
+    for part in (whole, whole["passages"][0]):
+        for name, before in list(part.items()):
+            for value in VALUES:
+                part[name] = value
+                with suppress(IndexFailure):
+                    read = read_line(json.dumps(whole), header, 2)
+                    kept.append(replace(read, document=replace(read.document, id=str(len(kept)))))
+            part[name] = before
+    assert 0 < len(kept) < len(VALUES) * 10
+    with open_local(index.parent / "copy", "toy-1", writable=True) as store:
+        store.add_what_fits(kept)
+        assert store.verify().problems == ()

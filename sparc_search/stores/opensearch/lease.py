@@ -19,6 +19,7 @@ from . import pause
 from .failures import Conflict
 from .server import LOADING, ONCE, Patience, Server, retried
 from .state import Stamp, stamp_of
+from .understood import understood
 
 SECONDS: Final = 30.0
 """How long a lease lasts unless it is renewed, which happens three times as often."""
@@ -170,7 +171,8 @@ class Lease:
     def _pause_if_idle(self) -> None:
         if self.turn.acquire(blocking=False):
             try:
-                pause.is_kept(self._server, self._control, self.owner)
+                with understood():  # what is not must not end the renewing
+                    pause.is_kept(self._server, self._control, self.owner)
             finally:
                 self.turn.release()
 
