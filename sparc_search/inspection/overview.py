@@ -89,8 +89,12 @@ def sample_view(index: Index, count: int, bins: int = 20) -> SampleView:
         can = supports(view, View.sample) or supports(view, View.matching)
         ids = view.sample(count) if can and count else []
         blocks = [stored.block for stored in view.fetch(ids).passages]
+        features = view.features(ids) if supports(view, View.features) else {}
     tokens = np.array([int(((block.flags & TITLE) == 0).sum()) for block in blocks], np.int64)
-    values = {field: [_values(block, field) for block in blocks] for field in FIELDS}
+    if features:
+        values = {field: [np.array(list(own[field].values())) for own in features.values()] for field in FIELDS}
+    else:
+        values = {field: [_values(block, field) for block in blocks] for field in FIELDS}
     kept = {side: sum(len(weights.phrases_of(block, side).positions) for block in blocks) for side in SIDES}
     return SampleView(
         passages=len(blocks),

@@ -25,7 +25,7 @@ def question_query(
 
 
 def listing_query(listing: Listing) -> dict[str, Any]:
-    """The query that finds the passages of a listing."""
-    from ..stores.opensearch import queries
+    """The search that the engine itself sends for the passages of a listing: to be pasted, it finds the same."""
+    from ..stores.opensearch import listing as listings
 
-    return {"from": listing.offset, "size": listing.size, "query": queries.listing(listing)}
+    return {**listings.page(listing), "size": listing.size, "_source": ["id", "title", "text"]}

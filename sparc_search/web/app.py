@@ -47,7 +47,7 @@ OLD_API: Final = (
     ("/suggest", api.suggest, ["GET"]),
 )
 """What was there before paths had a version: it answers at either."""
-NEW_API: Final = (("/search", api.search), ("/documents/{id:path}", api.document))
+NEW_API: Final = (("/complete", api.complete), ("/search", api.search), ("/documents/{id:path}", api.document))
 
 ROUTES: tuple[BaseRoute, ...] = (
     Route("/", ask_page.page),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
@@ -24,7 +25,12 @@ class StrictJSON(JSONResponse):
 
 async def page_response(request: Request, template: str, work: Callable[[], Mapping[str, Any]]) -> Response:
     """A page made of what `work` finds, which is done behind the gate."""
-    return HTMLResponse(await state_of(request).run(lambda: render(template, **work())))
+
+    def drawn() -> tuple[str, int]:
+        values = work()
+        return render(template, **values), int(values.get("status", HTTPStatus.OK))
+
+    return HTMLResponse(*await state_of(request).run(drawn))
 
 
 def problem_response(problem: HttpProblem, *, page: bool) -> Response:

@@ -8,9 +8,12 @@ from typing import Any, Final
 
 from starlette.datastructures import QueryParams
 
+from sparc_search.index import Index
+from sparc_search.inspection.discover import typed_listing
+from sparc_search.inspection.grammar import GrammarError, Term, terms_of, text_of
 from sparc_search.records import FIELDS, SIDES, STRATEGIES, UNITS, Side, Strategy, Unit
 from sparc_search.settings import Settings
-from sparc_search.stored import Listing
+from sparc_search.stored import ORDERS, Condition, Listing
 
 from .limits import WebLimits
 from .parameters import (
@@ -28,7 +31,7 @@ from .parameters import (
     short,
     text,
 )
-from .problems import conflicting
+from .problems import conflicting, invalid
 from .rendering import passage_path, with_query
 
 Query = list[tuple[str, object]]
@@ -94,9 +97,13 @@ class ApiParameters:
         self.offset = integer("offset", 0, 1_000_000)
         self.size = integer("size", 1, limits.rows)
         self.column = text("column", limits, "Columns of the table and of the CSV file.", repeated=True)
-        filters = (self.words, self.where, self.without, self.having, self.lacking, self.document)
-        self.listing = (self.of, *filters, self.offset, self.size, self.column)
+        orders = {name: name for order in ORDERS for name in (order, f"-{order}") if name}
+        self.order = choice("order", orders, "What rows are ordered by; with - in front from the largest down.")
+        self.typed = text("q", limits, "What the box of Discover takes: `sea start:sea>0.5 lang:en -title:draft`.")
+        filters = (self.typed, self.words, self.where, self.without, self.having, self.lacking, self.document)
+        self.listing = (self.of, *filters, self.order, self.offset, self.size, self.column)
         self.open = text("open", limits)
+        self.complete = (self.typed, self.k)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,17 +234,19 @@ class Discover:
     columns: tuple[str, ...] = ()
     open: str = ""
     """The row that is expanded."""
+    typed: str = ""
+    """What stands in the box; `resolved` puts everything that is asked for into it."""
+    terms: tuple[Term, ...] = ()
+    error: GrammarError | None = None
+    """What in the box could not be read."""
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
         changed = replace(self, **changes)
         listing = changed.listing
-        pairs: Query = [("of", changed.of if changed.of != "passages" else ""), ("text", listing.text)]
-        pairs += [("where", f"{key}={value}") for key, value in listing.where]
-        pairs += [("without", f"{key}={value}") for key, value in listing.without]
-        pairs += [("feature", f"{field}:{name}") for field, name in listing.features]
-        pairs += [("without_feature", f"{field}:{name}") for field, name in listing.without_features]
-        pairs += [("document", listing.document_id), ("offset", listing.offset or "")]
+        typed = text_of((*changed.terms, *terms_of(replace(listing, more=()))))
+        pairs: Query = [("of", changed.of if changed.of != "passages" else ""), ("q", typed)]
+        pairs += [("order", listing.order), ("offset", listing.offset or "")]
         pairs += [("size", listing.size if listing.size != _ALL.size else "")]
         return [*pairs, *(("column", column) for column in changed.columns)]
 
@@ -250,14 +259,21 @@ class Discover:
         """The page of another listing, from its first row."""
         return self.page(listing=replace(self.listing, **{"offset": 0, **changes}), open="")
 
-    def with_pair(self, name: str, pair: tuple[str, str]) -> str:
-        """The page with one more filter."""
-        pairs = getattr(self.listing, name)
-        return self.listing_page(**{name: pairs if pair in pairs else (*pairs, pair)})
+    def adding(self, field: str, value: str, *, negated: bool = False) -> str:
+        """The page with one more condition, in the place of its opposite."""
+        new = Term(Condition(field, value, negated))
+        others = tuple(term for term in self.terms if (term.condition.field, term.condition.value) != (field, value))
+        return self.page(terms=(*others, new), listing=replace(self.listing, offset=0), open="")
 
-    def without_pair(self, name: str, pair: tuple[str, str]) -> str:
-        """The page with one filter less."""
-        return self.listing_page(**{name: tuple(other for other in getattr(self.listing, name) if other != pair)})
+    def leaving(self, term: Term) -> str:
+        """The page without one of its conditions."""
+        others = tuple(other for other in self.terms if other != term)
+        return self.page(terms=others, listing=replace(self.listing, offset=0), open="")
+
+    def ordered(self, name: str) -> str:
+        """The page in another order: the largest weight first, else the least; once more turns it around."""
+        usual, other = (f"-{name}", name) if name == "weight" else (name, f"-{name}")
+        return self.listing_page(order=other if self.listing.order == usual else usual)
 
     def twin(self, form: str = "") -> str:
         """The address of the same as JSON, or (`csv`, `json`) as a file of all rows."""
@@ -266,7 +282,7 @@ class Discover:
 
 
 def discover_of(query: QueryParams, known: ApiParameters, *, strict: bool) -> Discover:
-    """What an address lists."""
+    """What an address lists; `resolved` then reads the box."""
     given = Parameters(query, known.limits, known.listing if strict else None)
     listing = Listing(
         text=given.one(known.words, ""),
@@ -277,6 +293,16 @@ def discover_of(query: QueryParams, known: ApiParameters, *, strict: bool) -> Di
         document_id=given.one(known.document, ""),
         offset=given.one(known.offset, 0),
         size=given.one(known.size, _ALL.size),
+        order=given.one(known.order, ""),
     )
     of = given.one(known.of, "passages")
-    return Discover(of, listing, given.each(known.column), "" if strict else given.one(known.open, ""))
+    opened = "" if strict else given.one(known.open, "")
+    return Discover(of, listing, given.each(known.column), opened, given.one(known.typed, ""))
+
+
+def resolved(index: Index, wanted: Discover, *, strict: bool) -> Discover:
+    """The same with everything that is asked for as terms of the box; `HttpProblem` for what cannot be read."""
+    listing, terms, error = typed_listing(index, wanted.typed, wanted.listing)
+    if error and strict:
+        raise invalid("q", error.message, error.remedy)
+    return replace(wanted, listing=listing, terms=terms, error=error, typed=wanted.typed if error else text_of(terms))
