@@ -5,7 +5,7 @@ from __future__ import annotations
 import filecmp
 from itertools import chain
 
-from sparc_search.records import Answer, Passage, Place
+from sparc_search.records import Answer, Occurrence, Passage
 from sparc_search.source_lines import line_of
 
 
@@ -19,14 +19,14 @@ def where_from(passage: Passage, start: int, end: int, *, title: bool = True) ->
 
 def sources(answer: Answer, *, titles: bool = True) -> list[str]:
     """Every place of an answer, one for each document, its own first; a copy of the same file is called one."""
-    places = chain([Place(answer.passage, answer.scored.start, answer.scored.end, answer.score)], answer.others)
-    by_document: dict[str, Place] = {}
+    places = chain([Occurrence(answer.passage, answer.scored.start, answer.scored.end, answer.score)], answer.others)
+    by_document: dict[str, Occurrence] = {}
     for place in places:
         by_document.setdefault(place.passage.document_id, place)
     return [_source(answer.passage, place, titles) for place in by_document.values()]
 
 
-def _source(first: Passage, place: Place, titles: bool) -> str:
+def _source(first: Passage, place: Occurrence, titles: bool) -> str:
     shown = where_from(place.passage, place.start, place.end, title=titles)
     if place.passage.document_id == first.document_id or place.passage.text != first.text:
         return shown

@@ -249,7 +249,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Occurrence:
     """Another place that says the same as an answer, and what its phrase scores there."""
 
     passage: Passage
@@ -284,7 +284,7 @@ class Answer:
     unit: Unit = "phrase"
     phrase: Span | None = None
     """The phrase that was scored, if the answer is a larger unit around it."""
-    others: tuple[Place, ...] = ()
+    others: tuple[Occurrence, ...] = ()
     """Where else the same stands, best first."""
 
     @property

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-import uvicorn
-from engines import open_local
-from small_corpus import DOCUMENTS, encode_all
+from served import served
+from small_corpus import DOCUMENTS
+from toy_indexes import toy_encoder, toy_indexes
 
-from sparc_search import plugins
 from sparc_search.client import BATCH, Client
 from sparc_search.errors import ConfigError, EngineError, NotThere, SparcSearchError, UsageError
 from sparc_search.index import Index
 from sparc_search.records import Document, Reply, Section
-from sparc_search.settings import load
 from sparc_search.web import serving
 from sparc_search.web.app import create_app
 from sparc_search.web.limits import WebLimits
@@ -32,28 +28,8 @@ LONG = Document("a/long one?", "The Eiger.\n\n" * 40, "Long", "", {}, (Section(0
 
 @pytest.fixture(scope="module")
 def index(toy_plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
-    encoder = plugins.load("encoders", "toy")()
-    folder = tmp_path_factory.mktemp("client") / "index"
-    with open_local(folder, encoder.fingerprint, writable=True) as store:
-        store.add(encode_all([*DOCUMENTS, LONG], encoder))
-    settings = load({"index": folder}, environ={}, folder=folder, user_folder=folder)
-    with Index.open(folder, settings=settings, encoder=encoder) as opened:
-        yield opened
-
-
-@contextmanager
-def served(app: object) -> Iterator[str]:
-    with serving.bound("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(serving.configuration(app, WebLimits()))  # type: ignore[arg-type]
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        while not server.started and thread.is_alive():
-            time.sleep(0.01)
-        try:
-            yield serving.address_of(listening)
-        finally:
-            server.should_exit = True
-            thread.join()
+    with toy_indexes(lambda: tmp_path_factory.mktemp("client"), toy_encoder()) as make:
+        yield make([*DOCUMENTS, LONG])
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from typing import Final
 from sparc_search.stored import EncodedDocument
 from sparc_search.stores.opensearch import OpenSearchEngine
 from sparc_search.stores.opensearch.bodies import passage_body
-from sparc_search.stores.opensearch.bulk import Action, Limits, Throttle, batches, lines, load
+from sparc_search.stores.opensearch.bulk import Action, BulkLimits, Throttle, batches, lines, load
 from sparc_search.stores.opensearch.names import key, writing
 from sparc_search.stores.opensearch.server import Server
 from tools.opensearch_place import Place
@@ -78,7 +78,7 @@ def _turn(into: Loading, server: Server, engine: OpenSearchEngine, indices: tupl
         (key(one.passage.id), passage_body(one, 1, readable=True)) for document in some for one in document.passages
     ]
     plain, loader = ([Action("create", writing(index), id, body) for id, body in bodies] for index in indices)
-    requests = [lines(batch).encode() for batch in batches(plain, Limits(), Throttle(Limits().size))]
+    requests = [lines(batch).encode() for batch in batches(plain, BulkLimits(), Throttle(BulkLimits().size))]
     commits = list(portions(some, COMMIT))
     ways: list[tuple[str, Callable[[], None]]] = [
         (PLAIN, lambda: send_plainly(server, requests)),
@@ -97,7 +97,7 @@ def _turn(into: Loading, server: Server, engine: OpenSearchEngine, indices: tupl
 
 def send_plainly(server: Server, requests: Iterable[bytes]) -> None:
     """Bulk requests, several at a time, with one look at whether all went well."""
-    with ThreadPoolExecutor(Limits().in_flight) as pool:
+    with ThreadPoolExecutor(BulkLimits().in_flight) as pool:
         for answer in pool.map(lambda data: server.send("POST", "/_bulk", data, _PATIENT), requests):
             assert not answer["errors"], "the server refused something"
 

@@ -18,7 +18,7 @@ from ..model.files import CARD
 from ..model.onnx_graph import GraphBuilder, bert_body, linear
 from ..model.onnx_precision import PRECISIONS
 from ..training.arithmetic import autocast
-from .reading import Network
+from .reading import ReaderNetwork
 
 
 class CrossEncoderNetwork(nn.Module):
@@ -80,7 +80,7 @@ def export(network: CrossEncoderNetwork, config: dict[str, Any], target: Path, p
     save(model, target)
 
 
-def run_torch(network: CrossEncoderNetwork, arithmetic: str = "fp32") -> Network:
+def run_torch(network: CrossEncoderNetwork, arithmetic: str = "fp32") -> ReaderNetwork:
     """The network, without a file."""
 
     def run(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -27,7 +27,7 @@ Ids = NDArray[np.int32]
 Logits = NDArray[np.float32]
 
 
-class Network(Protocol):
+class ReaderNetwork(Protocol):
     """Token ids and mask (B, T) -> start and end logits (B, T, 2)."""
 
     def __call__(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Logits:
@@ -46,7 +46,7 @@ class PassageLogits:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ReadSpan:
     """A phrase of a passage and its score."""
 
     passage: int
@@ -61,10 +61,10 @@ class Span:
 class CrossEncoder:
     """Reads passages for a question. Threads may share it."""
 
-    def __init__(self, card: CrossEncoderCard, pieces: WordPieces, network: Network) -> None:
+    def __init__(self, card: CrossEncoderCard, pieces: WordPieces, network: ReaderNetwork) -> None:
         self.card, self.pieces, self.network = card, pieces, network
 
-    def read(self, question: str, passages: Sequence[Passage]) -> list[Span]:
+    def read(self, question: str, passages: Sequence[Passage]) -> list[ReadSpan]:
         """The best spans of each passage, best first, before any mixing."""
         spans = [
             span
@@ -120,7 +120,7 @@ def padded(rows: Sequence[Ids], pad: int) -> tuple[NDArray[np.int64], NDArray[np
     return ids, mask
 
 
-def best_spans(passage: int, logits: PassageLogits, longest: int) -> list[Span]:
+def best_spans(passage: int, logits: PassageLogits, longest: int) -> list[ReadSpan]:
     """The best legal spans of a passage: whole words, not too long, not punctuation alone."""
     count, flags = len(logits.pieces.ids), logits.pieces.flags
     if not count:
@@ -137,7 +137,7 @@ def best_spans(passage: int, logits: PassageLogits, longest: int) -> list[Span]:
     offsets = logits.pieces.offsets
     first, last = offsets[starts.flat[chosen], 0].tolist(), offsets[ends.flat[chosen], 1].tolist()
     best = scores[chosen].tolist()
-    return [Span(passage, *span, logits.nothing) for span in zip(first, last, best, strict=True)]
+    return [ReadSpan(passage, *span, logits.nothing) for span in zip(first, last, best, strict=True)]
 
 
 def open_cross_encoder(folder: Path, *, threads: int = 0) -> CrossEncoder:

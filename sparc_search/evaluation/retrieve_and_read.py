@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ..cross_encoder.reading import CrossEncoder, Span
+from ..cross_encoder.reading import CrossEncoder, ReadSpan
 from ..records import Answer, Reply
 from .bm25 import Bm25, Proposal
 
@@ -32,7 +32,7 @@ class RetrieveAndRead:
         return Reply(question, tuple(answers), "sparse", 0, len(proposals), seconds)
 
 
-def mixed(spans: Sequence[Span], proposals: Sequence[Proposal], mix: float) -> list[Answer]:
+def mixed(spans: Sequence[ReadSpan], proposals: Sequence[Proposal], mix: float) -> list[Answer]:
     """Answers, best first, by the reader's score and the retriever's."""
     answers = [
         Answer(

@@ -10,8 +10,8 @@ from ..index import Index
 from ..records import (
     PART_KINDS,
     Answer,
+    Occurrence,
     PartKind,
-    Place,
     Reading,
     ReadLogits,
     Reply,
@@ -150,7 +150,7 @@ def _explained(rank: int, answer: Answer) -> ExplainedAnswer:
     return view_from(ExplainedAnswer, answer, rank=rank, passage=facts(answer.passage), by_kind=by_kind, others=others)
 
 
-def _other(place: Place) -> OtherPlace:
+def _other(place: Occurrence) -> OtherPlace:
     return view_from(OtherPlace, place, passage=facts(place.passage))
 
 

@@ -22,11 +22,11 @@ from .results import (
     DocumentList,
     FetchedFacts,
     FetchedText,
-    FoundAnswer,
     ListedDocument,
     ResultFacts,
     SearchResult,
     SearchResults,
+    ToolAnswer,
 )
 
 Where = Mapping[str, str]
@@ -130,7 +130,7 @@ class Asking:
         _, index, id = self.indexes.at(address)
         return _document(index, id, address).text
 
-    def _answer(self, name: str, answer: Answer) -> FoundAnswer:
+    def _answer(self, name: str, answer: Answer) -> ToolAnswer:
         passage = answer.passage
         start, end = sentence_around(passage.text, answer.start, answer.end, passage.joints)
         elsewhere = [
@@ -139,7 +139,7 @@ class Asking:
             if place.passage.document_id != passage.document_id
         ]
         return view_from(
-            FoundAnswer,
+            ToolAnswer,
             self._place(name, answer),
             text=answer.text,
             sentence=passage.text[start:end],

@@ -9,7 +9,7 @@ from .quoting import NOTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundAnswer:
+class ToolAnswer:
     """An answer, and where it stands."""
 
     text: str
@@ -49,7 +49,7 @@ class Answers:
     missing: tuple[str, ...] | None = None
     """What could not be searched; answers may be missing."""
     note: str = NOTE
-    answers: tuple[FoundAnswer, ...]
+    answers: tuple[ToolAnswer, ...]
     """Best first; guesses if `found` is false."""
 
 

@@ -19,7 +19,7 @@ from .asking import Asking
 from .indexes import SCHEME
 from .quoting import NOTE, cut, plain, quoted
 from .results import DocumentList
-from .tools import INSTRUCTIONS, Limits, ToolKind, checked, tool_kinds
+from .tools import INSTRUCTIONS, ToolKind, ToolLimits, checked, tool_kinds
 
 log = logging.getLogger("sparc_search.mcp")
 
@@ -39,9 +39,9 @@ class Run(Protocol):
         """Do it."""
 
 
-def create_server(asking: Asking, run: Run, limits: Limits | None = None) -> Server[Any]:
+def create_server(asking: Asking, run: Run, limits: ToolLimits | None = None) -> Server[Any]:
     """A server of the protocol over these indexes."""
-    methods = _Methods(asking, run, limits or Limits())
+    methods = _Methods(asking, run, limits or ToolLimits())
     return Server(
         "sparc-search",
         version=version("sparc-search"),
@@ -57,7 +57,7 @@ def create_server(asking: Asking, run: Run, limits: Limits | None = None) -> Ser
 
 
 class _Methods:
-    def __init__(self, asking: Asking, run: Run, limits: Limits) -> None:
+    def __init__(self, asking: Asking, run: Run, limits: ToolLimits) -> None:
         self._asking, self._run, self._limits = asking, run, limits
         self._kinds = {kind.name: kind for kind in tool_kinds(limits, asking.indexes.names)}
 

@@ -15,7 +15,7 @@ UNITS: Final = ("passage", "sentence", "document")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ToolLimits:
     """The most that one call may ask for."""
 
     question: int = 1000
@@ -62,7 +62,7 @@ INSTRUCTIONS: Final = (
 )
 
 
-def tool_kinds(limits: Limits, names: tuple[str, ...]) -> tuple[ToolKind, ...]:
+def tool_kinds(limits: ToolLimits, names: tuple[str, ...]) -> tuple[ToolKind, ...]:
     """The tools of a server that has indexes of these names."""
     word = {"type": "string", "minLength": 1, "maxLength": limits.question}
     where = {

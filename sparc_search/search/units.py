@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..records import Answer, Place, Span, Unit
+from ..records import Answer, Occurrence, Span, Unit
 from ..sentences import sentence_around
 from .candidates import FoundAnswer
 from .confidence import words
@@ -82,6 +82,6 @@ def _enough(looked_at: int, *, merge: bool, rival: bool) -> bool:
 def _merged(group: list[FoundAnswer]) -> FoundAnswer:
     best, *others = group
     places = tuple(
-        Place(other.answer.passage, other.answer.start, other.answer.end, other.answer.score) for other in others
+        Occurrence(other.answer.passage, other.answer.start, other.answer.end, other.answer.score) for other in others
     )
     return best._replace(answer=replace(best.answer, others=places)) if places else best

@@ -45,7 +45,7 @@ def mcp_route(index: Index, gate: Gate, limits: WebLimits) -> McpRoute:
     from sparc_search.mcp.asking import Asking
     from sparc_search.mcp.indexes import Indexes, named_folder
     from sparc_search.mcp.messages import refusal
-    from sparc_search.mcp.tools import Limits
+    from sparc_search.mcp.tools import ToolLimits
 
     async def run(work: Callable[[], Result], /) -> Result:
         try:
@@ -54,7 +54,7 @@ def mcp_route(index: Index, gate: Gate, limits: WebLimits) -> McpRoute:
             raise EngineError(problem.message, problem.remedy) from None
 
     name, _ = named_folder(str(index.settings.index))
-    bounds = Limits(limits.question, limits.answers, limits.filters, limits.string, limits.rows)
+    bounds = ToolLimits(limits.question, limits.answers, limits.filters, limits.string, limits.rows)
     server = create_server(Asking(Indexes({name: index})), run, bounds)
     sessions = StreamableHTTPSessionManager(
         server, json_response=True, stateless=True, max_request_body_size=limits.body

@@ -24,7 +24,7 @@ SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenState:
     """What the last look at the index saw."""
 
     identity: str = ""
@@ -47,9 +47,9 @@ class Watch:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._seen: Seen | None = None
+        self._seen: SeenState | None = None
 
-    async def seen(self) -> Seen:
+    async def seen(self) -> SeenState:
         """What the last look saw."""
         if self._seen is None:
             await self._look()
@@ -77,14 +77,14 @@ class Watch:
         elif before is not None and seen.identity != before.identity:
             log.warning("the index has been made anew, and is served from now on: %s", seen.identity)
 
-    def _now(self) -> Seen:
+    def _now(self) -> SeenState:
         try:
             self._index.follow()
             with self._index.engine.view() as view:
-                seen = Seen(view.identity, view.statistics([]).snapshot)
+                seen = SeenState(view.identity, view.statistics([]).snapshot)
             behind = self._index.engine.behind
         except SparcSearchError as error:
-            return Seen(trouble=str(error))
+            return SeenState(trouble=str(error))
         except Exception as error:  # whatever it is, the server goes on; the request that needs the index tells more
-            return Seen(trouble=f"the index cannot be read: {type(error).__name__}")
-        return Seen(seen.identity, seen.generation, behind is not None, str(behind or ""))
+            return SeenState(trouble=f"the index cannot be read: {type(error).__name__}")
+        return SeenState(seen.identity, seen.generation, behind is not None, str(behind or ""))

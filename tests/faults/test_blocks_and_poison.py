@@ -13,7 +13,7 @@ from sparc_search.encoder import Encoder
 from sparc_search.errors import EngineError
 from sparc_search.records import EncodedPassage
 from sparc_search.stored import EncodedDocument
-from sparc_search.stores.opensearch.bulk import Limits
+from sparc_search.stores.opensearch.bulk import BulkLimits
 
 
 def test_a_write_block_stops_the_load_and_nothing_is_lost(server_engine: Engine, toy_encoder: Encoder) -> None:
@@ -61,8 +61,8 @@ def poisoned(one: EncodedDocument, change: Change) -> EncodedDocument:
 POISON = {3: too_large_a_page, 17: too_large_a_number, 18: too_long_a_name, 41: a_negative_weight}
 
 
-@pytest.mark.parametrize("limits", [Limits(), Limits(actions=7, in_flight=2)])
-def test_poison_among_good_documents(server_engine: Engine, toy_encoder: Encoder, limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [BulkLimits(), BulkLimits(actions=7, in_flight=2)])
+def test_poison_among_good_documents(server_engine: Engine, toy_encoder: Encoder, limits: BulkLimits) -> None:
     documents = long_documents(60, toy_encoder)
     mixed = [poisoned(one, POISON[n]) if n in POISON else one for n, one in enumerate(documents)]
     with writing(server_engine, limits) as store:

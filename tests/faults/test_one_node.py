@@ -19,7 +19,7 @@ from sparc_search.encoder import Encoder
 from sparc_search.errors import DiskFull, EngineError
 from sparc_search.servers.cluster import Cluster
 from sparc_search.stored import EncodedDocument
-from sparc_search.stores.opensearch.bulk import Limits
+from sparc_search.stores.opensearch.bulk import BulkLimits
 
 KB = 1 << 10
 
@@ -50,7 +50,7 @@ def test_indexing_pressure(engine: Engine, toy_encoder: Encoder) -> None:
     where = ("indexing_pressure", "memory", "total", "coordinating_rejections")
     before = statistics(engine, *where)
     documents = long_documents(80, toy_encoder)
-    with writing(engine, Limits(size=250 * KB)) as store:
+    with writing(engine, BulkLimits(size=250 * KB)) as store:
         assert load(store, documents) == []
     assert statistics(engine, *where) > before  # the node did turn requests away
     assert_each_is_there_once(engine, documents)
@@ -60,7 +60,7 @@ def test_a_full_write_queue(engine: Engine, toy_encoder: Encoder) -> None:
     """Each request goes to eight shards, and the node has room for two pieces of work."""
     before = statistics(engine, "thread_pool", "write", "rejected")
     documents = long_documents(80, toy_encoder)
-    with writing(engine, Limits(size=100 * KB), shards=8) as store:
+    with writing(engine, BulkLimits(size=100 * KB), shards=8) as store:
         assert load(store, documents) == []
     assert statistics(engine, "thread_pool", "write", "rejected") > before
     assert_each_is_there_once(engine, documents)
@@ -72,7 +72,7 @@ def test_bodies_that_are_too_large(engine: Engine, toy_encoder: Encoder) -> None
         engine.request("POST", "/_bulk", "x" * 400 * KB)
     documents = long_documents(40, toy_encoder)
     giant = with_long_text(long_documents(1, toy_encoder, seed=9)[0])
-    with writing(engine, Limits(size=8 * KB * KB)) as store:
+    with writing(engine, BulkLimits(size=8 * KB * KB)) as store:
         (refusal,) = load(store, [*documents[:20], giant, *documents[20:]])
     assert refusal.document_id == giant.document.id
     assert "larger than the server takes" in refusal.reason
@@ -146,7 +146,7 @@ def test_a_node_that_dies_and_comes_back(engine: Engine, node: Cluster, toy_enco
         node.kill()
         node.restart()
 
-    with writing(engine, Limits(size=100 * KB)) as store:
+    with writing(engine, BulkLimits(size=100 * KB)) as store:
         load(store, documents[:40])
         with meanwhile(power_cut):
             assert load(store, documents[40:]) == []

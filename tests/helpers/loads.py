@@ -17,7 +17,7 @@ from sparc_search.opening import place_of
 from sparc_search.records import Document
 from sparc_search.stored import EncodedDocument, Refusal
 from sparc_search.stores.opensearch import OpenSearchEngine
-from sparc_search.stores.opensearch.bulk import Limits
+from sparc_search.stores.opensearch.bulk import BulkLimits
 
 AT_ONCE = 40
 
@@ -40,10 +40,10 @@ def _like(model: EncodedDocument, id: str) -> EncodedDocument:
 
 
 @contextmanager
-def writing(engine: Engine, limits: Limits | None = None, **settings: Any) -> Iterator[Any]:
+def writing(engine: Engine, limits: BulkLimits | None = None, **settings: Any) -> Iterator[Any]:
     """A store that is open for writing, with limits of its own."""
     found = engine.settings(**settings)
-    kind = type("Limited", (OpenSearchEngine,), {"limits": limits or Limits()})
+    kind = type("Limited", (OpenSearchEngine,), {"limits": limits or BulkLimits()})
     with Store(kind.open(place_of(found), "toy-1", writable=True), found) as store:
         yield store
 

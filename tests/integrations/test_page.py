@@ -6,37 +6,16 @@ import json
 import re
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
 import pytest
-import uvicorn
+from served import served
 
 from sparc_search import Index
-from sparc_search.web import serving
 from sparc_search.web.app import create_app
-from sparc_search.web.limits import WebLimits
 
 from .conftest import PAGE, RUNNER, section
-
-
-@contextmanager
-def served(index: Index) -> Iterator[str]:
-    with serving.bound("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(serving.configuration(create_app(index, with_mcp=True), WebLimits()))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        while not server.started and thread.is_alive():
-            time.sleep(0.01)
-        try:
-            yield serving.address_of(listening).rstrip("/")
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 @pytest.mark.parametrize("heading", ["LangChain", "LlamaIndex", "Haystack"])
@@ -52,7 +31,7 @@ def test_langchain_over_http_and_what_a_model_reads(notes: Path) -> None:
     from sparc_search.client import Client
     from sparc_search.langchain import SparcRetriever, answering_tool
 
-    with Index.open(notes / "notes") as index, served(index) as address:
+    with Index.open(notes / "notes") as index, served(create_app(index, with_mcp=True)) as address:
         retriever = SparcRetriever(index=Client(address), k=2, where={"year": "2024"})
         (document,) = anyio.run(retriever.ainvoke, "lease")
         assert (document.metadata["document_id"], document.metadata["year"]) == ("lease", "2024")
@@ -65,7 +44,7 @@ def test_langchain_over_http_and_what_a_model_reads(notes: Path) -> None:
 
 
 def test_python_over_http(notes: Path) -> None:
-    with Index.open(notes / "notes") as index, served(index) as address:
+    with Index.open(notes / "notes") as index, served(create_app(index, with_mcp=True)) as address:
         example = section("Python over HTTP")
         for step in example.examples:
             step.source = step.source.replace("http://127.0.0.1:8000", address)
@@ -74,7 +53,7 @@ def test_python_over_http(notes: Path) -> None:
 
 def test_curl(notes: Path) -> None:
     (line,) = re.findall(r"^curl .*$", PAGE, re.MULTILINE)
-    with Index.open(notes / "notes") as index, served(index) as address:
+    with Index.open(notes / "notes") as index, served(create_app(index, with_mcp=True)) as address:
         line = line.replace("http://127.0.0.1:8000", address)
         done = subprocess.run(["bash", "-c", line], capture_output=True, check=True)
     assert json.loads(done.stdout)["answers"][0]["text"] == "Charles Barrington"

@@ -3,55 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from engines import open_local
 from mcp import Client
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
-from small_corpus import DOCUMENTS, encode_all
+from toy_indexes import MakeIndex, toy_encoder, toy_indexes
 
-from sparc_search import plugins
 from sparc_search.encoder import Encoder
 from sparc_search.index import Index
 from sparc_search.mcp.asking import Asking
 from sparc_search.mcp.indexes import Indexes
 from sparc_search.mcp.server import create_server
 from sparc_search.mcp.stdio import Turns
-from sparc_search.mcp.tools import Limits
-from sparc_search.records import Document
-from sparc_search.settings import load
-
-MakeIndex = Callable[..., Index]
+from sparc_search.mcp.tools import ToolLimits
 
 
 @pytest.fixture(scope="session")
 def encoder(toy_plugin: Path) -> Encoder:
-    opened = plugins.load("encoders", "toy")()
-    assert isinstance(opened, Encoder)
-    return opened
+    return toy_encoder()
 
 
 @pytest.fixture(scope="session")
 def make_index(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeIndex]:
-    """`make_index(documents, encoder)`: an index of them, open for reading."""
-    opened: list[Index] = []
-
-    def make(documents: Sequence[Document] = DOCUMENTS, by: Encoder = encoder, **given: object) -> Index:
-        folder = tmp_path_factory.mktemp("mcp") / "index"
-        with open_local(folder, by.fingerprint, writable=True) as store:
-            store.add(encode_all(documents, by))
-        settings = load({"index": folder, **given}, environ={}, folder=folder, user_folder=folder)
-        opened.append(Index.open(folder, settings=settings, encoder=by))
-        return opened[-1]
-
-    yield make
-    for index in opened:
-        index.close()
+    with toy_indexes(lambda: tmp_path_factory.mktemp("mcp"), encoder) as make:
+        yield make
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +39,7 @@ def index(make_index: MakeIndex) -> Index:
     return make_index()
 
 
-def server_of(limits: Limits | None = None, **indexes: Index) -> Server[Any]:
+def server_of(limits: ToolLimits | None = None, **indexes: Index) -> Server[Any]:
     """A server over indexes by name."""
     return create_server(Asking(Indexes(indexes)), Turns().run, limits)
 

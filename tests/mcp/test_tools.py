@@ -18,7 +18,7 @@ from sparc_search.mcp.indexes import Indexes, named_folder
 from sparc_search.mcp.quoting import NOTE
 from sparc_search.mcp.server import create_server
 from sparc_search.mcp.stdio import Turns
-from sparc_search.mcp.tools import Limits
+from sparc_search.mcp.tools import ToolLimits
 from sparc_search.records import Document
 
 from .conftest import MakeIndex, call, refused, server_of, talk
@@ -254,7 +254,7 @@ def test_nothing_is_hidden_in_what_a_model_reads_and_offsets_stay(make_index: Ma
 
 def test_a_long_text_is_cut(make_index: MakeIndex) -> None:
     long = Document("long", "Eiger " * 200, "t" * 5000)
-    server = server_of(Limits(text=300), notes=make_index([long]))
+    server = server_of(ToolLimits(text=300), notes=make_index([long]))
     (result,) = call(server, "search", {"query": "Eiger", "k": 1})["results"]
     assert len(result["title"]) == len(result["text"]) == 300
     assert result["text"].endswith("…")

@@ -20,7 +20,7 @@ from sparc_search.stores.local import points, writer
 
 Model = dict[str, str]
 Operation = tuple[str, tuple[tuple[str, str], ...]]
-WRITING = [name for name in points.NAMES if name not in ("rebuilt beside", "switched")]
+WRITING = points.NAMES[: points.NAMES.index("rebuilt beside")]
 WORDS = ["red", "green", "blue", "North", "South", "1901", "sea", "lake"]
 
 
@@ -95,6 +95,7 @@ def acknowledged(child: Callable[[], None], kill_after: float | None) -> int:
     while True:
         ready, _, _ = select.select([reader], [], [], max(0.0, ends - time.monotonic()))
         if not ready:
+            assert kill_after is not None, "the child never came to its point"
             os.kill(pid, signal.SIGKILL)
         data = os.read(reader, 4096)
         if not data:

@@ -55,7 +55,7 @@ class ActionOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BulkLimits:
     """How much is sent at once, and how patiently."""
 
     actions: int = 500
@@ -88,10 +88,10 @@ class Throttle:
 
 
 def load(
-    server: Server, actions: Iterable[Action], limits: Limits | None = None, throttle: Throttle | None = None
+    server: Server, actions: Iterable[Action], limits: BulkLimits | None = None, throttle: Throttle | None = None
 ) -> Iterator[ActionOutcome]:
     """Do all of it: one outcome for each action, in any order."""
-    limits = limits or Limits()
+    limits = limits or BulkLimits()
     throttle = throttle or Throttle(limits.size)
     sender = _Sender(server, limits, throttle)
     under_way: deque[Future[list[ActionOutcome]]] = deque()
@@ -109,7 +109,7 @@ def load(
                 future.cancel()
 
 
-def batches(actions: Iterable[Action], limits: Limits, throttle: Throttle) -> Iterator[list[Action]]:
+def batches(actions: Iterable[Action], limits: BulkLimits, throttle: Throttle) -> Iterator[list[Action]]:
     """The actions as they are sent together."""
     batch: list[Action] = []
     size = 0
@@ -126,7 +126,7 @@ def batches(actions: Iterable[Action], limits: Limits, throttle: Throttle) -> It
 class _Sender:
     """Sends batches until each action has an outcome."""
 
-    def __init__(self, server: Server, limits: Limits, throttle: Throttle) -> None:
+    def __init__(self, server: Server, limits: BulkLimits, throttle: Throttle) -> None:
         self._server, self._patience, self._throttle = server, limits.patience, throttle
         self.stopping = threading.Event()
 

@@ -14,7 +14,7 @@ from ...errors import IndexMismatch, IndexNotFound, UsageError
 from ..opensearch_settings import SETTINGS
 from . import lifecycle
 from .admin import ServerAdmin
-from .bulk import Limits
+from .bulk import BulkLimits
 from .failures import vanished
 from .lease import Lease
 from .names import Version
@@ -31,7 +31,7 @@ class OpenSearchEngine(Engine):
 
     settings = SETTINGS
 
-    limits: ClassVar[Limits] = Limits()
+    limits: ClassVar[BulkLimits] = BulkLimits()
     """How much is sent at once, and how patiently."""
 
     def __init__(

@@ -26,7 +26,7 @@ from ...errors import EngineError, IndexFailure, SparcSearchError
 from ...stored import EncodedDocument, Refusal
 from ..refusals import badly_encoded, taken_id
 from .bodies import Counts, Record, passage_body, read_record, record_body, record_of
-from .bulk import Action, ActionOutcome, Limits, Throttle, load
+from .bulk import Action, ActionOutcome, BulkLimits, Throttle, load
 from .checks import complaint
 from .failures import Conflict, Passing
 from .lease import Lease
@@ -46,7 +46,9 @@ _NOTHING: Final = Counts()
 class ServerWriter(Writer):
     """The one writer of a version. Threads take turns."""
 
-    def __init__(self, server: Server, documents_index: str, lease: Lease, *, readable: bool, limits: Limits) -> None:
+    def __init__(
+        self, server: Server, documents_index: str, lease: Lease, *, readable: bool, limits: BulkLimits
+    ) -> None:
         self._server, self._lease, self._readable, self._limits = server, lease, readable, limits
         self._throttle = Throttle(limits.size)
         self._turn = threading.RLock()

@@ -12,11 +12,11 @@ from engines import Engine
 from sparc_search.errors import EngineError, IndexNotFound
 from sparc_search.stores.opensearch import bulk
 from sparc_search.stores.opensearch.access import access_of
-from sparc_search.stores.opensearch.bulk import Action, Limits, Throttle, load
+from sparc_search.stores.opensearch.bulk import Action, BulkLimits, Throttle, load
 from sparc_search.stores.opensearch.failures import Passing
 from sparc_search.stores.opensearch.server import Patience, Server
 
-LIMITS = Limits(actions=10, size=1 << 20, in_flight=3, patience=Patience(20, 0.1))
+LIMITS = BulkLimits(actions=10, size=1 << 20, in_flight=3, patience=Patience(20, 0.1))
 
 
 class Moody(Server):
@@ -79,7 +79,7 @@ def test_what_is_turned_away_is_sent_again(server: Moody) -> None:
 def test_patience_ends(server: Moody) -> None:
     server.turned_away = tuple(range(1, 1000))
     with pytest.raises(Passing, match="too busy"):
-        list(load(server, actions(server, range(5)), Limits(patience=Patience(0.5, 0.1))))
+        list(load(server, actions(server, range(5)), BulkLimits(patience=Patience(0.5, 0.1))))
     assert count(server) == 0
 
 
