@@ -152,6 +152,57 @@ def answer(
     _show(view, rows, as_json, as_csv, lambda: show_answer(view, rank, top))
 
 
+# --- why -------------------------------------------------------------------------------------------------------------
+
+
+@inspect.command()
+@click.argument("question", nargs=-1, required=True)
+@click.option("--answer", type=click.IntRange(1), metavar="RANK", help="The answer of this rank.  [default: 1]")
+@click.option("--phrase", default="", metavar="TEXT", help="This phrase, wherever it stands; with --passage, there.")
+@click.option("--passage", "passage_id", default="", metavar="ID", help="The best phrase of this passage.")
+@click.option(
+    "--against",
+    default="",
+    metavar="OTHER",
+    help="Beside what: a rank (one or two digits), `tfidf`, `passage:ID`, `index:FOLDER[@MODEL]`, or a text.  "
+    "[default: the next answer]",
+)
+@_top(12, "differences")
+@settings_options(*_INDEX, "strategy", "lex_weight", "read", "read_with")
+@json_option
+@csv_option
+def why(
+    settings: Settings,
+    question: tuple[str, ...],
+    answer: int | None,
+    phrase: str,
+    passage_id: str,
+    against: str,
+    top: int,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Show why this and not that: any two phrases, what the question pays each for, and the verdict.
+
+    Without an option the best answer beside the next one. `--phrase "25 April 1859"` asks why not that: it need not be
+    an answer, nor even be indexed.
+    """
+    from sparc_search.inspection import Choice, why_view
+
+    from .inspect_why import further_index, other_choice, show_why
+
+    one = Choice(answer=answer, phrase=phrase, passage=passage_id)
+    with open_index(settings) as index, further_index(settings, against) as also:
+        view = why_view(
+            index,
+            " ".join(question),
+            one if one != Choice() else None,
+            other_choice(against),
+            also=also,
+        )
+    _show(view, view.contrast.by_name if view.contrast else (), as_json, as_csv, lambda: show_why(view, top))
+
+
 # --- feature, find, index --------------------------------------------------------------------------------------------
 
 

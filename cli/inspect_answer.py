@@ -46,7 +46,8 @@ def show_answer(view: AnswerView, rank: int, top: int) -> None:
     if comparison:
         console.print()
         console.print(_headline(comparison, shown))
-        console.print(_differences(comparison, top, min(console.width, 120)))
+        ranks = (f"{comparison.rank}.", f"{comparison.other}.")
+        console.print(difference_table(comparison.by_name, ranks, top, min(console.width, 120)))
     console.print()
     for what in view.degraded:
         console.print(styled(f"Answers may be missing: {what}", "red"))
@@ -116,13 +117,14 @@ def _headline(comparison: Comparison, shown: Sequence[ExplainedAnswer]) -> Text:
     )
 
 
-def _differences(comparison: Comparison, top: int, width: int) -> Table:
-    rows = comparison.by_name[:top]
+def difference_table(every: Sequence[Difference], names: tuple[str, str], top: int, width: int) -> Table:
+    """The largest differences, with a bar each."""
+    rows = every[:top]
     room = max(min(width - 60, 40), 15) if width >= NARROW else 0
     table = bare_table(
         Column("part", no_wrap=room > 0),
         Column("n-gram", max_width=max(width // 4, 12), no_wrap=True, overflow="ellipsis"),
-        *numbers(f"{comparison.rank}.", f"{comparison.other}.", "", no_wrap=True),
+        *numbers(*names, "", no_wrap=True),
         *([Column(no_wrap=True)] if room else []),
         header_style="dim",
         gap=2 if room else 1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import click
 from sparc_search.errors import UsageError
 from sparc_search.settings import Settings
 
+from .further_index import opened
 from .options import option, settings_options
 from .terminal import note
 
@@ -21,6 +23,12 @@ from .terminal import note
 )
 @click.option(
     "--allow-host", multiple=True, metavar="NAME", help="A further name the server answers to. May be repeated."
+)
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="[NAME=]INDEX[@MODEL]",
+    help="A second index to put beside the first on /why. May be repeated.",
 )
 @click.option("--metrics", is_flag=True, help="Serve /metrics for Prometheus.")
 @click.option("--mcp", is_flag=True, help="Answer assistants at /mcp, over the Model Context Protocol.")
@@ -35,6 +43,7 @@ from .terminal import note
 def serve(
     settings: Settings,
     allow_host: tuple[str, ...],
+    also: tuple[str, ...],
     metrics: bool,
     mcp: bool,
     workers: int,
@@ -53,8 +62,11 @@ def serve(
 
     token = _token(settings)
     host = settings.host
-    with Index(settings) as index:
+    with Index(settings) as index, ExitStack() as stack:
         index.prepare()
+        further = dict(opened(settings, given) for given in also)
+        for other in further.values():
+            stack.enter_context(other)
         limits = WebLimits(
             running=workers,
             waiting=waiting,
@@ -71,6 +83,7 @@ def serve(
             allowed_hosts=allow_host,
             with_metrics=metrics,
             with_mcp=mcp,
+            also=further,
         )
         with serving.bound(host, settings.port) as listening:
             address = serving.address_of(listening)

@@ -113,6 +113,21 @@ class Client:
         parameters = {"q": query, "k": k, "unit": unit, "strategy": strategy, "where": filters}
         return _reply(self._call("/search", parameters))
 
+    def score(self, question: str, passage_id: str, start: int, end: int) -> dict[str, Any]:
+        """The exact score of any span of a passage and what pays for it, as `inspection.score_view` gives it."""
+        span = {"q": question, "passage": passage_id, "start": start, "end": end}
+        told: dict[str, Any] = self._call("/score", span)
+        return told
+
+    def why(self, question: str, **choices: str | int) -> dict[str, Any]:
+        """Two phrases side by side, as `inspection.why_view` gives them; choices are parameters of `/api/v1/why`.
+
+        `answer=3`, or `passage=…` with `phrase=…` or `span="12-17"`, says which; `against=1`, `against="tfidf"`,
+        `against_phrase=…` and so on, beside what.
+        """
+        told: dict[str, Any] = self._call("/why", {"q": question, **choices})
+        return told
+
     def document(self, id: str) -> Document:
         """The document of an id; `NotThere` if there is none."""
         path = f"/documents/{quote(id, safe='')}"

@@ -39,7 +39,7 @@ from .records import STRATEGIES, UNITS, Document, Passage, Reply, Strategy, Unit
 from .search import confidence
 from .search.coordinator import Coordinator, SearchOptions
 from .settings import Settings, load
-from .stored import EncodedDocument, Listing
+from .stored import EncodedDocument, Listing, Proposals
 
 if TYPE_CHECKING:  # to ask a question none of this is needed
     from .loaders.given import Given
@@ -244,6 +244,22 @@ class Index:
         ['Eiger']
         """
         return self.ask(query, k=k, unit=unit, strategy=strategy, where=where)
+
+    def proposals(
+        self, question: str, *, strategy: Strategy | None = None, where: Mapping[str, str] | None = None
+    ) -> Proposals:
+        """The passages that sparse and dense search propose for a question, best first, before any is scored.
+
+        >>> [hit.passage_id[:5] for hit in index.proposals("When was the Eiger climbed?").dense.hits]
+        ['eiger', 'balti']
+        """
+        options = self._options(None, "phrase", strategy, where, False, False, "never")
+
+        def propose() -> Proposals:
+            encoder, coordinator = self._asking
+            return coordinator.propose(encoder.encode_questions([cleaned(question)])[0], options)
+
+        return self.following(propose)
 
     def prepare(self) -> None:
         """Load the model now, and see whether the index is of it, rather than with the first question.

@@ -68,6 +68,14 @@ class Hits:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposals:
+    """What each first stage found for a question; nothing if the strategy leaves it out."""
+
+    sparse: Hits
+    dense: Hits
+
+
+@dataclass(frozen=True, slots=True)
 class StoredPassage:
     """A passage as it is stored, with its phrase block."""
 

@@ -142,3 +142,14 @@ def test_a_server_of_another_kind_gets_no_token_for_another_one() -> None:
         server.shutdown()
         thread.join()
     assert asked == ["/api/v1/ask"]
+
+
+def test_scores_and_reasons(client: Client, index: Index) -> None:
+    best = index.ask(WHO).answers[0]
+    scored = client.score(WHO, best.passage.id, best.start, best.end)
+    assert (scored["text"], scored["score"]) == (best.text, best.score)
+    why = client.why(WHO, answer=2, against=1)
+    assert why["contrast"]["difference"] == why["a"]["score"] - why["b"]["score"]
+    assert why["b"]["text"] == best.text
+    with pytest.raises(NotThere):
+        client.why(WHO, phrase="Kilimanjaro")

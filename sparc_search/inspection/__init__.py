@@ -11,6 +11,11 @@ Each function takes an open `Index` and gives a frozen dataclass of plain values
         N-gram weights of a question for start and end, its terms with idf.
     answer_view(index, question, *, rank=1, against=None, k=None, strategy=None, where=None, …) -> AnswerView
         Explained answers; the one of `rank` beside its runner-up (or rank `against`), part by part, n-gram by n-gram.
+    why_view(index, question, one=Choice(answer=1), other=None, *, k=None, read=None, also=None, …) -> WhyView
+        Any two phrases side by side: answers, spans that were no answers or filtered out, other passages, tf-idf, a
+        second index. What pays for each and where it stands, the difference, a verdict (see `inspection.why`).
+    score_view(index, question, passage_id, start, end) -> ScoredPhrase
+        The exact score of any span, and its parts.
     feature_view(index, name, *, k=20, bins=20, where=None) -> FeatureView
         An n-gram's document frequency, histogram of its weights and top passages, by field.
     index_view(index, *, sample=200, frequent=20, bins=20) -> IndexView
@@ -46,16 +51,22 @@ from .histogram import Histogram
 from .overview import IndexView, index_view
 from .passage import Boundary, PassageView, Selection, passage_view
 from .plain import to_json
-from .question import QuestionTerm, QuestionView, question_view
+from .question import QuestionPiece, QuestionTerm, QuestionView, question_view
+from .scored_phrase import Mark, Piece, ScoredPhrase, Standing
 from .server_query import listing_query, question_query
 from .summaries import PassageFacts
 from .tables import NgramRow, TermRow
 from .tokens import Token
+from .verdict import Verdict
+from .why import Choice, Contrast, Cure, ReturnedAnswer, WhyView, score_view, why_view
 
 __all__ = [
     "AnswerView",
     "Boundary",
+    "Choice",
     "Comparison",
+    "Contrast",
+    "Cure",
     "Difference",
     "DocumentsPage",
     "ExplainedAnswer",
@@ -63,18 +74,26 @@ __all__ = [
     "FieldView",
     "Histogram",
     "IndexView",
+    "Mark",
     "NgramRow",
     "PassageFacts",
     "PassageView",
     "PassagesPage",
+    "Piece",
+    "QuestionPiece",
     "QuestionTerm",
     "QuestionView",
+    "ReturnedAnswer",
+    "ScoredPhrase",
     "Selection",
+    "Standing",
     "Suggestion",
     "Suggestions",
     "TermRow",
     "Token",
     "TopPassage",
+    "Verdict",
+    "WhyView",
     "answer_view",
     "discover_documents",
     "discover_passages",
@@ -84,7 +103,9 @@ __all__ = [
     "passage_view",
     "question_query",
     "question_view",
+    "score_view",
     "suggest",
     "to_csv",
     "to_json",
+    "why_view",
 ]

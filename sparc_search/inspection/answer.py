@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from ..errors import NotThere
 from ..index import Index
@@ -154,13 +155,30 @@ def _other(place: Occurrence) -> OtherPlace:
     return view_from(OtherPlace, place, passage=facts(place.passage))
 
 
+class Summed(Protocol):
+    """Something with a score that is taken apart."""
+
+    @property
+    def by_kind(self) -> Mapping[PartKind, float]:
+        """Its parts by kind."""
+
+    @property
+    def parts(self) -> tuple[ScorePart, ...]:
+        """Its parts one by one."""
+
+
 def compared(mine: ExplainedAnswer, other: ExplainedAnswer) -> Comparison:
     """Two answers of one question, part by part."""
+    return Comparison(mine.rank, other.rank, mine.score - other.score, *differences(mine, other))
+
+
+def differences(mine: Summed, other: Summed) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
+    """Two scores part by part, and n-gram by n-gram with the largest difference first."""
     kinds = [_difference(kind, "", mine.by_kind[kind], other.by_kind[kind]) for kind in PART_KINDS]
     left, right = _by_name(mine.parts), _by_name(other.parts)
     names = [_difference(*key, left.get(key, 0.0), right.get(key, 0.0)) for key in {**left, **right}]
     names.sort(key=lambda row: (-abs(row.difference), PART_KINDS.index(row.kind), row.name))
-    return Comparison(mine.rank, other.rank, mine.score - other.score, tuple(kinds), tuple(names))
+    return tuple(kinds), tuple(names)
 
 
 def _by_name(parts: Sequence[ScorePart]) -> dict[tuple[PartKind, str], float]:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from ..engine import View, supports
 from ..errors import NotThere
 from ..index import Index
-from ..ngrams import feature_name
+from ..ngrams import feature_name, parse_feature
+from ..records import PhraseBlock
 from ..stored import Listing, StoredPassage
 
 _NUMBER = re.compile("[0-9]{1,9}")
@@ -43,6 +44,13 @@ def _in_document(view: View, name: str) -> list[str]:
         if listed:
             return [listed[0].id]
     return []
+
+
+def ids_of(index: Index, block: PhraseBlock, name: str) -> tuple[int, ...]:
+    """The token ids that a feature of a passage has; none if it is not there."""
+    known = {index.encoder.piece(token_id): token_id for token_id in set(block.token_ids.tolist())}
+    pieces = parse_feature(name)
+    return tuple(known[piece] for piece in pieces) if all(piece in known for piece in pieces) else ()
 
 
 def namer(index: Index) -> Name:

@@ -9,10 +9,11 @@ from ..engine import View, supports
 from ..errors import UsageError
 from ..index import Index
 from ..ngrams import feature_name, parse_feature
-from ..records import FIELDS
+from ..records import FIELDS, Span
 from ..search.lexical import idf
 from ..stored import FeatureStatistics
 from . import asking
+from .paying_phrase import paying_phrase
 from .summaries import PassageFacts, facts, snippet
 
 
@@ -23,6 +24,8 @@ class TopPassage:
     value: float
     passage: PassageFacts
     snippet: str
+    phrase: Span | None
+    """The phrase for which it weighs so much; of a lexical weight none, which is the whole passage's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def feature_view(
                 counted,
                 counted.passages / passages if passages else 0.0,
                 idf(passages, counted.passages),
-                _top(view, field, meant, k, where or {}) if counted.passages else (),
+                _top(index, view, field, meant, k, where or {}) if counted.passages else (),
             )
             for field, counted in statistics.items()
         )
@@ -105,13 +108,19 @@ def _spellings(index: Index, name: str) -> list[str]:
     return list(dict.fromkeys([*([name] if "##" in name or "%" in name else []), *spellings, name]))
 
 
-def _top(view: View, field: str, name: str, k: int, where: Mapping[str, str]) -> tuple[TopPassage, ...]:
+def _top(index: Index, view: View, field: str, name: str, k: int, where: Mapping[str, str]) -> tuple[TopPassage, ...]:
     """Where the feature weighs most. The score of a query with this feature alone, of weight 1, is its value."""
     (heaviest,) = view.sparse_search([{field: {name: 1.0}}], k, where)
     values, readable = {hit.passage_id: hit.score for hit in heaviest.hits}, as_text(name)
+    longest = index.encoder.encode_questions(["?"])[0].longest_answer
     return tuple(
-        TopPassage(values[passage.id], facts(passage), snippet(passage.text, readable))
-        for passage in view.fetch_passages(list(values)).passages
+        TopPassage(
+            values[stored.passage.id],
+            facts(stored.passage),
+            snippet(stored.passage.text, readable),
+            paying_phrase(stored, field, asking.ids_of(index, stored.block, name), longest),
+        )
+        for stored in view.fetch(list(values)).passages
     )
 
 

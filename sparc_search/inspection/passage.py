@@ -89,7 +89,7 @@ def passage_view(
     impacts = {row.name: row.weight for row in terms}
     tfidf = {token_id: impacts[name((token_id,))] for token_id in block.lex_ids.tolist()}
     sizes = _known_sizes(index, sizes)
-    chosen = _chosen(passage, block, token, phrase, span)
+    chosen = chosen_tokens(passage, block, token, phrase, span)
     largest = {
         weights.key_of(side, columns.n): float(weights.largest(columns).max(initial=0.0))
         for side, columns in weights.matrices(block)
@@ -120,7 +120,7 @@ def _known_sizes(index: Index, sizes: Collection[int] | None) -> Collection[int]
     return known if sizes is None else sizes
 
 
-def _chosen(
+def chosen_tokens(
     passage: Passage, block: PhraseBlock, token: int | None, phrase: str, span: tuple[int, int] | None
 ) -> tuple[int, int] | None:
     """First and last token of what is asked for."""
@@ -173,10 +173,10 @@ def _selection(
     boundaries = []
     whole = cache(lambda: index.encoder.encode_unfiltered([passage])[0].block)
     for side, token in zip(SIDES, chosen, strict=True):
-        boundary, source = _boundary(stored, side, token, whole)
+        boundary, source = boundary_of(stored, side, token, whole)
         boundaries.append(boundary)
         if source is not None and side in sides:
-            for n, row in _row(source, side, token).items():
+            for n, row in weights.of_boundary(weights.phrases_of(source, side), token).items():
                 by_position[weights.key_of(side, n)] = tuple(row.tolist())
                 if n in sizes:
                     ngrams[side, n] = weights.by_ngram(block, n, row)
@@ -197,7 +197,7 @@ def _selection(
     )
 
 
-def _boundary(
+def boundary_of(
     stored: StoredPassage, side: Side, token: int, unfiltered: Callable[[], PhraseBlock]
 ) -> tuple[Boundary, PhraseBlock | None]:
     """A boundary, and the block its weights stand in: the stored one, or one that is made without the filter."""
@@ -210,10 +210,3 @@ def _boundary(
     if token in weights.phrases_of(unfiltered(), side).positions:
         return Boundary(side, token, False, "filtered out; encoded just now"), unfiltered()
     return Boundary(side, token, False, f"no phrase can {side} here"), None
-
-
-def _row(block: PhraseBlock, side: Side, token: int) -> dict[int, weights.Floats]:
-    """The weights of the boundary at a token, by n-gram size."""
-    phrases = weights.phrases_of(block, side)
-    row = int(np.searchsorted(phrases.positions, token))
-    return {columns.n: weights.of_row(columns, row) for columns in phrases.sparse}

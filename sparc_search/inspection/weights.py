@@ -35,6 +35,12 @@ def of_row(columns: SparseColumns, row: int) -> Floats:
     return weights
 
 
+def of_boundary(phrases: Phrases, token: int) -> dict[int, Floats]:
+    """The same for the boundary that was kept at a token, by n-gram size."""
+    row = int(np.searchsorted(phrases.positions, token))
+    return {columns.n: of_row(columns, row) for columns in phrases.sparse}
+
+
 def largest(columns: SparseColumns) -> Floats:
     """(tokens,) The most that the n-gram that begins at each position weighs for any kept boundary."""
     weights = np.zeros(len(columns.indptr) - 1)

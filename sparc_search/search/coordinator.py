@@ -11,7 +11,7 @@ from ..engine import Engine, View
 from ..errors import Incomplete
 from ..records import EncodedQuestion, Reading, Reply, Strategy, Unit
 from ..settings import Settings
-from ..stored import Hits, Statistics
+from ..stored import Hits, Proposals, Statistics
 from . import dense_first, lexical, sparse_first
 from .candidates import Candidates, FoundAnswer, proposals
 from .clock import Clock
@@ -88,6 +88,16 @@ class Coordinator:
             shares = {stage: seconds / len(questions) for stage, seconds in clock.seconds.items()}
             proposed = zip(questions, lex, sparse, dense, strict=True)
             return [self._answer(view, *own, statistics, shares, options) for own in proposed]
+
+    def propose(self, question: EncodedQuestion, options: SearchOptions) -> Proposals:
+        """The passages that each retriever proposes for a question."""
+        with self._engine.view() as view:
+            lex = lexical.lex_weights(question, lexical.look_up(question, view))
+            (sparse,), (dense,) = (
+                _sparse(view, [question], [lex], options),
+                self._propose_dense(view, [question], options),
+            )
+        return Proposals(sparse, dense)
 
     def _propose_dense(self, view: View, questions: Sequence[EncodedQuestion], options: SearchOptions) -> list[Hits]:
         if options.strategy == "sparse":

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelDamaged
-from ..records import Answer, EncodedQuestion, ReadLogits
+from ..records import Answer, EncodedQuestion, Passage, ReadLogits
 from .candidates import Candidates, FoundAnswer
 from .choice import without_overlaps
 from .confidence import rival_score
@@ -119,6 +119,12 @@ class Rereader:
             for logits in [spans.logits(span)]
         ]
         return ReadAgain(found, len(best.ids), self.confidence(found), _is_answer(found))
+
+    def of_span(self, question: str, passage: Passage, start: int, end: int) -> ReadLogits:
+        """What the reader makes of any characters of a passage."""
+        (logits,) = self.reader.logits(question, [passage])
+        [(first, last)] = _by_token(logits, np.array([[start, end]], np.int32)).tolist()
+        return ReadLogits(first, last, logits.nothing)
 
     def spans(self, question: EncodedQuestion, lex: Sequence[LexWeight], candidates: Candidates) -> ReadSpans:
         """Every legal span of some passages with its exact score and the reader's logits."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..block_batch import BlockBatch, Ints, SideBatch, batch_of, numbered
 from ..records import PART_KINDS, EncodedQuestion, PhraseBlock, ScorePart
 from .grid import Floats, exact_products, on_grid
-from .legal_spans import LegalSpans
+from .legal_spans import LegalSpans, Pairs
 from .lexical import LexWeight
 from .question_grams import sparse_scores
 
@@ -82,7 +82,10 @@ class PhraseScores:
 
     def spans(self, start_rows: Ints | None = None) -> ScoredSpans:
         """The legal spans that begin at these starts (ascending), or all."""
-        pairs = self._legal.pairs(self._legal.starts() if start_rows is None else start_rows)
+        return self.of_pairs(self._legal.pairs(self._legal.starts() if start_rows is None else start_rows))
+
+    def of_pairs(self, pairs: Pairs) -> ScoredSpans:
+        """These spans, legal or not."""
         block, left, right = pairs.block, pairs.start_row, pairs.end_row
         span = self._span(left, right)
         score = self._sums[0][left] + self._sums[1][right]

@@ -25,6 +25,7 @@ from .parameters import Parameters, short
 from .problems import HttpProblem, invalid
 from .replies import StrictJSON, cut_long
 from .state import AppState, state_of
+from .why_request import WhyRequest, score_of, why_of
 
 
 async def ask(request: Request) -> Response:
@@ -303,6 +304,37 @@ async def question(request: Request) -> Response:
     known = state.parameters
     text = Parameters(request.query_params, state.limits, (known.q,)).one(known.q, "")
     return await reply(request, lambda: inspection.to_json(inspection.question_view(state.index, text)))
+
+
+async def score(request: Request) -> Response:
+    """`GET /api/score`: the exact score of any span of a passage."""
+    state = state_of(request)
+    wanted = score_of(request.query_params, state.parameters)
+    return await reply(request, lambda: inspection.to_json(inspection.score_view(state.index, *wanted)))
+
+
+async def why(request: Request) -> Response:
+    """`GET /api/why`: two phrases side by side, and why one stands before the other."""
+    state = state_of(request)
+    wanted = why_of(request.query_params, state.parameters, state.index.settings, strict=True)
+    return await reply(request, lambda: inspection.to_json(why_view(state, wanted)), tagged=False)
+
+
+def why_view(state: AppState, wanted: WhyRequest) -> inspection.WhyView:
+    """Two phrases as they are asked for."""
+    ask = wanted.ask
+    return inspection.why_view(
+        state.index,
+        ask.question,
+        wanted.one,
+        wanted.other,
+        k=ask.k,
+        strategy=ask.strategy,
+        where=dict(ask.where),
+        read=ask.read,
+        every=wanted.every,
+        also=state.also,
+    )
 
 
 async def suggest(request: Request) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from http import HTTPStatus
 from typing import Final
@@ -45,6 +45,8 @@ OLD_API: Final = (
     ("/discover/download.csv", downloads.as_csv, ["GET"]),
     ("/discover/download.json", downloads.as_json, ["GET"]),
     ("/suggest", api.suggest, ["GET"]),
+    ("/score", api.score, ["GET"]),
+    ("/why", api.why, ["GET"]),
 )
 """What was there before paths had a version: it answers at either."""
 NEW_API: Final = (("/complete", api.complete), ("/search", api.search), ("/documents/{id:path}", api.document))
@@ -86,8 +88,9 @@ def create_app(
     allowed_hosts: Collection[str] = (),
     with_metrics: bool = False,
     with_mcp: bool = False,
+    also: Mapping[str, Index] | None = None,
 ) -> Starlette:
-    """An application that answers from an open index."""
+    """An application that answers from an open index; `also` are others that it can be put beside, by name."""
     limits = limits or WebLimits()
     gate = Gate(limits)
     counters = Metrics(gate) if with_metrics else None
@@ -100,7 +103,7 @@ def create_app(
     layers += [Middleware(Counting, metrics=counters)] if counters else []
     further = mcp_route(index, gate, limits) if with_mcp else None
     failures = (HttpProblem, SparcSearchError, HTTPException, Exception)
-    shared = AppState(index, limits, gate, token, brake, counters)
+    shared = AppState(index, limits, gate, token, brake, counters, also or {})
     app = Starlette(
         lifespan=_together(shared.watch.running, *([further.lifespan] if further else [])),
         routes=[*ROUTES, *([further.route] if further else []), Mount("/static", VersionedFiles(directory=STATIC))],

@@ -15,6 +15,8 @@ PARAMETERS: Final[Mapping[str, Any]] = {
     "text": "canal",
     "span": "12-17",
     "start": 0,
+    "end": 16,
+    "passage": "history/suez-canal.md#1",
     "offset": 0,
     "size": 25,
     "id": "history/suez-canal.md",

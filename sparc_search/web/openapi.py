@@ -40,7 +40,7 @@ ERRORS: Final[Mapping[int, str]] = {
 
 
 TAGGED: Final = frozenset(
-    ("ask", "search", "question", "passage", "document", "feature", "suggest", "complete", "discover")
+    ("ask", "search", "question", "score", "passage", "document", "feature", "suggest", "complete", "discover")
 )
 """Operations whose answers carry an ETag: they depend on the state of the index and on nothing else."""
 
@@ -95,6 +95,8 @@ def _paths(known: ApiParameters, schemas: Schemas) -> dict[str, Any]:
     fitting = "Features, metadata and titles that fit what someone types."
     going_on = "How what is typed into the box of Discover may go on."
     completions = exactly({"completions": {"type": "array", "items": of(Completion)}})
+    scored = "The exact score of any span of a passage, and what pays for it."
+    why = "Two phrases side by side, and why one stands before the other."
     download = "All rows of a listing, as a file."
     operations: tuple[tuple[str, str, str, Sequence[Parameter[Any]], Schema | None], ...] = (
         (f"{V1}/ask", "ask", "Answer a question.", known.ask, reply),
@@ -109,6 +111,8 @@ def _paths(known: ApiParameters, schemas: Schemas) -> dict[str, Any]:
             known.feature,
             of(inspection.FeatureView),
         ),
+        (f"{V1}/score", "score", scored, known.score, of(inspection.ScoredPhrase)),
+        (f"{V1}/why", "why", why, known.why, of(inspection.WhyView)),
         (f"{V1}/index", "index", "The index as a whole.", (), of(inspection.IndexView)),
         (f"{V1}/suggest", "suggest", fitting, known.suggest, of(inspection.Suggestions)),
         (f"{V1}/complete", "complete", going_on, known.complete, completions),

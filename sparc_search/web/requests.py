@@ -82,6 +82,26 @@ class ApiParameters:
         self.length = integer("length", 1, limits.string, "Most characters to give.")
         self.document_text = (self.start, self.length)
 
+        self.of_passage = text("passage", limits, "Id of a passage: the best phrase of it, or a text or span there.")
+        self.end = replace(integer("end", 0, 999_999_999, "The character behind the last one."), required=True)
+        self.score = (
+            self.q,
+            replace(self.of_passage, schema={**self.of_passage.schema, "minLength": 1}, required=True),
+            replace(self.start, required=True),
+            self.end,
+        )
+        self.answer = integer("answer", 1, limits.answers, "The answer of this rank; the first if nothing is chosen.")
+        ranks = {value: value for value in ("tfidf", *map(str, range(1, limits.answers + 1)))}
+        self.other = choice("against", ranks, "What to put beside it: the answer of a rank, or `tfidf`.")
+        self.other_passage = text("against_passage", limits, "Or this passage, which stands for its best phrase.")
+        self.other_phrase = text("against_phrase", limits, "Or this text, of that passage or wherever it stands.")
+        self.other_span = offsets("against_span", "Or these characters of that passage.")
+        self.other_index = text("against_index", limits, "In a second index: see `serve --also`.")
+        self.weights = choice("weights", {"paid": False, "all": True}, "All weights, or those the question pays for.")
+        others = (self.other, self.other_passage, self.other_phrase, self.other_span, self.other_index)
+        one = (self.answer, self.of_passage, self.phrase, self.span)
+        self.why = (self.q, self.k, self.strategy, self.only, self.read, *one, *others, self.weights)
+
         self.bins = integer("bins", 1, 100)
         self.feature = (self.k, self.bins, self.only)
         self.text = text("text", limits)

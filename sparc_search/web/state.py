@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -34,6 +34,8 @@ class AppState:
     token: str
     brake: Brake
     metrics: Metrics | None = None
+    also: Mapping[str, Index] = field(default_factory=dict)
+    """Further indexes by name, to put beside the first."""
     watch: Watch = field(init=False)
     _parameters: dict[tuple[int, ...], ApiParameters] = field(default_factory=dict)
     _overview: tuple[tuple[str, int], inspection.IndexView] | None = None

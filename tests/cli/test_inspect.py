@@ -172,3 +172,44 @@ def test_lines_fit_the_terminal(inspect: Inspect, width: int, monkeypatch: pytes
     ):
         for line in inspect(*arguments).splitlines():
             assert cell_len(line.rstrip()) <= width
+
+
+def test_why_this_and_not_that(inspect: Inspect) -> None:
+    text = inspect("why", QUESTION)
+    assert "A  1858" in text
+    assert "The Eiger was first _climbed_ in [1858] by" in text
+    assert "climbed +" in text
+    twin = json.loads(inspect("why", QUESTION, "--json"))
+    assert (twin["a"]["rank"], twin["b"]["rank"]) == (1, 2)
+    differences = [row["difference"] for row in twin["contrast"]["by_name"]]
+    assert sum(differences) == pytest.approx(twin["a"]["score"] - twin["b"]["score"])
+    rows = list(csv.DictReader(inspect("why", QUESTION, "--csv").splitlines()))
+    assert [float(row["difference"]) for row in rows] == differences
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--phrase", "Charles Barrington"), "A  Charles Barrington"),
+        (("--answer", "2", "--against", "1"), "B  1858"),
+        (("--against", "tfidf"), "by tf-idf"),
+        (("--against", "passage:seas/0"), "seas/0"),
+        (("--passage", "alps/1", "--phrase", "summit"), "A  summit"),
+        (("--against", "371000"), "No n-gram of the question weighs anything for “371000”"),
+    ],
+)
+def test_any_phrase_can_be_asked_for(inspect: Inspect, options: tuple[str, ...], said: str) -> None:
+    assert said in inspect("why", QUESTION, *options)
+
+
+def test_why_beside_a_second_index(inspect: Inspect, tmp_path: Path, toy_encoder: Encoder) -> None:
+    with open_local(tmp_path / "second", toy_encoder.fingerprint, writable=True) as store:
+        store.add(encode_all([plain("new", "The Eiger was climbed in 1921.")], toy_encoder))
+    text = inspect("why", QUESTION, "--against", f"index:{tmp_path / 'second'}")
+    assert "B  1921" in text
+    assert "in second" in text
+
+
+def test_what_why_cannot_find_it_says(inspect: Inspect) -> None:
+    assert "stands in no passage" in inspect("why", QUESTION, "--phrase", "Everest", code=1)
+    assert "exclude each other" in inspect("why", QUESTION, "--phrase", "1858", "--answer", "1", code=2)

@@ -8,7 +8,7 @@ from small_corpus import encode_all, plain
 from sparc_search.encoder import Encoder
 from sparc_search.errors import UsageError
 from sparc_search.index import Index
-from sparc_search.inspection import feature_view, to_json
+from sparc_search.inspection import feature_view, passage_view, to_json
 
 
 def test_an_ngram_across_the_index(index: Index) -> None:
@@ -69,3 +69,16 @@ def test_an_engine_without_statistics_is_measured(index: Index, monkeypatch: pyt
 def test_its_json_twin(index: Index) -> None:
     twin = to_json(feature_view(index, "climbed"))
     assert json.loads(json.dumps(twin, allow_nan=False)) == twin
+
+
+def test_the_phrase_for_which_it_weighs_most(index: Index) -> None:
+    fields = {field.field: field.top for field in feature_view(index, "climbed").fields}
+    for side in ("start", "end"):
+        for top in fields[side]:
+            assert top.phrase is not None
+            own = passage_view(index, top.passage.id, span=(top.phrase.start, top.phrase.end)).selection
+            assert own is not None
+            weight = next(getattr(row, side) for row in own.ngrams if row.name == "climbed")
+            assert weight == top.value  # the value of the index is that of this phrase
+            assert top.phrase.text == top.passage.text[top.phrase.start : top.phrase.end]
+    assert all(top.phrase is None for top in fields["lex"])

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from sparc_search.errors import EngineError, IndexDamaged
 from sparc_search.index import Index
 from sparc_search.inspection import passage_view, to_json
+from sparc_search.records import Document
 from sparc_search.web.app import create_app
 from sparc_search.web.limits import WebLimits
 
@@ -406,3 +407,40 @@ def test_a_search_finds_passages_once(client: TestClient) -> None:
     assert {answer["unit"] for answer in found} == {"passage"}
     assert error(client.get("/api/v1/search"), 422)["parameter"] == "q"
     assert error(client.get("/api/v1/search?q=x&explain=true"), 422)["parameter"] == "explain"
+
+
+WHY = "When was the Eiger climbed?"
+
+
+def test_any_span_has_a_score(client: TestClient) -> None:
+    best = client.get("/api/ask", params={"q": WHY}).json()["answers"][0]
+    span = {"q": WHY, "passage": best["passage"]["id"], "start": best["start"], "end": best["end"]}
+    scored = client.get("/api/score", params=span).json()
+    assert (scored["text"], scored["score"]) == (best["text"], best["score"])
+    assert scored == client.get("/api/v1/score", params=span).json()
+    for wrong in ("q", "passage", "start", "end"):
+        refused = client.get("/api/score", params={name: value for name, value in span.items() if name != wrong})
+        assert (refused.status_code, refused.json()["error"]["parameter"]) == (422, wrong)
+    assert client.get("/api/score", params={**span, "start": 900, "end": 910}).status_code == 404
+    assert client.get("/api/score", params={**span, "passage": "nowhere"}).status_code == 404
+
+
+def test_beside_a_second_index(index: Index, make_index: MakeIndex) -> None:
+    second = make_index([Document("old", "The Eiger was climbed in 1921.")])
+    client = client_of(create_app(index, also={"before": second}))
+    why = client.get("/api/why", params={"q": WHY, "against_index": "before"}).json()
+    assert (why["a"]["text"], why["b"]["text"], why["b"]["index"]) == ("1858", "1921", "before")
+    assert "known are: before" in client.get("/api/why", params={"q": WHY, "against_index": "x"}).text
+
+
+def test_two_phrases_side_by_side(client: TestClient) -> None:
+    why = client.get("/api/why", params={"q": WHY}).json()
+    assert (why["a"]["rank"], why["b"]["rank"]) == (1, 2)
+    assert why["question"]["ngrams"][0]["positions"]
+    for other in ({"against": "tfidf"}, {"against_phrase": "summit"}, {"against_passage": "seas/0"}):
+        told = client.get("/api/why", params={"q": WHY, **other}).json()
+        differences = sum(row["difference"] for row in told["contrast"]["by_name"])
+        assert differences == pytest.approx(told["a"]["score"] - told["b"]["score"])
+    assert client.get("/api/why", params={"q": WHY, "against": "1", "against_phrase": "x"}).status_code == 409
+    assert client.get("/api/why", params={"q": WHY, "against_index": "x"}).status_code == 404
+    assert client.get("/api/why", params={"q": WHY, "weights": "all"}).json()["a"]["weights"]

@@ -49,6 +49,8 @@ def test_names_of_operations_stay_what_they_are(client: TestClient) -> None:
         ("/api/v1/passages/{id}", "get"): "passage",
         ("/api/v1/documents/{id}", "get"): "document",
         ("/api/v1/features/{name}", "get"): "feature",
+        ("/api/v1/score", "get"): "score",
+        ("/api/v1/why", "get"): "why",
         ("/api/v1/index", "get"): "index",
         ("/api/v1/suggest", "get"): "suggest",
         ("/api/v1/discover", "get"): "discover",
@@ -62,7 +64,7 @@ def test_names_of_operations_stay_what_they_are(client: TestClient) -> None:
 def test_paths_without_a_version_answer_as_those_of_version_1(client: TestClient) -> None:
     paths = {getattr(route, "path", "") for route in ROUTES}
     old = {path for path in paths if path.startswith("/api/") and not path.startswith("/api/v1/")}
-    assert len(old) == 9
+    assert len(old) == 11
     assert {path.replace("/api/", "/api/v1/") for path in old} <= paths
     for address in ("ask?q=Who+climbed+the+Matterhorn%3F", "passages/alps/1", "features/climbed", "discover"):
         now, before = (client.get(f"{prefix}/{address}").json() for prefix in ("/api/v1", "/api"))

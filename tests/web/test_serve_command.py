@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from sparc_search.cli.further_index import named
 from sparc_search.errors import UsageError
 from sparc_search.web import serving
+
+from .conftest import ServeProcess
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -68,3 +71,15 @@ def test_version_six_too() -> None:
         return
     with serving.bound("::1", 0) as listening:
         assert serving.address_of(listening).startswith("http://[::1]:")
+
+
+def test_a_second_index_may_have_a_name_and_a_model(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    assert named(f"{tmp_path}/old index") == ("old-index", tmp_path / "old index", "")
+    assert named(f"before={tmp_path}/old@{tmp_path}/model") == ("before", tmp_path / "old", f"{tmp_path}/model")
+    assert named(f"{tmp_path}/me@home") == ("me-home", tmp_path / "me@home", "")
+
+
+def test_a_second_index_that_is_not_there_is_named_before_it_listens(serve_process: ServeProcess) -> None:
+    with pytest.raises(AssertionError, match="no index"), serve_process("--also", "nowhere"):
+        pass

@@ -1,0 +1,261 @@
+"""Why the one that lost has lost: the first cause of a small table that fits, in one sentence, and what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from ..ngrams import parse_feature
+from ..records import PartKind
+from .answer import differences
+from .question import QuestionView
+from .scored_phrase import ScoredPhrase
+
+Group = Literal["dense", "sparse", "lexical"]
+GROUPS: Mapping[Group, tuple[PartKind, ...]] = {
+    "dense": ("dense start", "dense end", "span", "passage"),
+    "sparse": ("sparse start", "sparse end"),
+    "lexical": ("lex",),
+}
+"""The parts of a score that can be weighed against each other."""
+
+_UNKNOWN = "[UNK]"
+_EVEN = 0.005
+"""Differences below this are none to the eye."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One sentence on why one of two phrases lost."""
+
+    cause: str
+    sentence: str
+    remedy: str
+    winner: str
+    """`a` or `b`; empty if there is none."""
+
+
+class Case(NamedTuple):
+    """What a cause is judged by."""
+
+    question: QuestionView
+    winner: ScoredPhrase
+    loser: ScoredPhrase
+    lead: Mapping[Group, float]
+    """What each part gives the winner more than the loser."""
+    filters: Mapping[str, str]
+
+
+class Cause(NamedTuple):
+    """A name, whether it fits, and what is said then."""
+
+    name: str
+    fits: Callable[[Case], bool]
+    sentence: Callable[[Case], str]
+    remedy: str
+
+
+def by_group(by_kind: Mapping[PartKind, float]) -> dict[Group, float]:
+    """A score as dense, sparse and lexical part."""
+    return {group: sum(by_kind[kind] for kind in kinds) for group, kinds in GROUPS.items()}
+
+
+def verdict(question: QuestionView, a: ScoredPhrase, b: ScoredPhrase, filters: Mapping[str, str]) -> Verdict:
+    """Why A stands before B, or B before A."""
+    if b.method == "tfidf":
+        return _without_sparc(a, b)
+    won, lost = (b, a) if _before(b, a) else (a, b)
+    mine, other = by_group(won.by_kind), by_group(lost.by_kind)
+    lead = {group: mine[group] - other[group] for group in GROUPS}
+    case = Case(question, won, lost, lead, filters)
+    cause = next(cause for cause in CAUSES if cause.fits(case))
+    winner = "b" if won is b else "a"
+    return Verdict(cause.name, cause.sentence(case), cause.remedy, winner)
+
+
+def _before(one: ScoredPhrase, other: ScoredPhrase) -> bool:
+    """Whether one stands before another: what could not be an answer last, then as answers stand, then by score."""
+    if one.can_win != other.can_win:
+        return one.can_win
+    if one.rank and other.rank and one.index == other.index:
+        return one.rank < other.rank
+    return one.score > other.score
+
+
+def _without_sparc(a: ScoredPhrase, b: ScoredPhrase) -> Verdict:
+    learned = a.score - b.score
+    return Verdict(
+        "tfidf",
+        f"The learned weights of n-grams give {_quoted(a)} {learned:+.2f}. By tf-idf its words are worth "
+        f"{b.by_kind['lex']:.2f}, the same for every phrase of the passage.",
+        "With sparse at 0 (What if, on the page /why) answers stand as they would without them.",
+        "a" if learned > 0 else "",
+    )
+
+
+def _quoted(phrase: ScoredPhrase) -> str:
+    text = " ".join(phrase.text.split())
+    return f"“{text if len(text) <= 60 else text[:59] + '…'}”"
+
+
+def _filtered(case: Case) -> str:
+    sides = " and ".join(boundary.side for boundary in case.loser.boundaries if not boundary.indexed)
+    return f"{_quoted(case.loser)} was filtered out: the model left its {sides} out of the index.{_had_it_been(case)}"
+
+
+def _had_it_been(case: Case) -> str:
+    more = case.loser.score - case.winner.score
+    if case.loser.index != case.winner.index:
+        return ""
+    told = f"{case.loser.score:.2f} against {case.winner.score:.2f}"
+    return f" It would have won, {told}." if more > 0 else f" It would have lost all the same, {told}."
+
+
+def _not_proposed(case: Case) -> str:
+    missed = [
+        f"{road.retriever} search by {road.missed_by:.2f} ({road.score:.2f} of {road.least:.2f})"
+        if road.least is not None
+        else f"{road.retriever} search, which found nothing of the question in it"
+        for road in case.loser.roads
+    ]
+    told = " and by ".join(missed)
+    return f"The passage of {_quoted(case.loser)} was not proposed: missed by {told}.{_had_it_been(case)}"
+
+
+def _hidden(case: Case) -> bool:
+    metadata = case.loser.passage.metadata
+    return any(metadata.get(key) != value for key, value in case.filters.items())
+
+
+def _unknown(case: Case) -> list[str]:
+    return [piece.text for piece in case.question.pieces if piece.piece == _UNKNOWN]
+
+
+def _no_ngram(case: Case) -> bool:
+    return bool(case.winner.marks) and not case.loser.marks
+
+
+def _overlap(case: Case) -> bool:
+    won, lost = case.winner, case.loser
+    return won.passage.id == lost.passage.id and won.first <= lost.last and lost.first <= won.last
+
+
+def _parts(case: Case, first: Group, second: Group) -> str:
+    return (
+        f"{first} {case.lead[first]:+.2f} for {_quoted(case.winner)}, {second} {case.lead[second]:+.2f}: "
+        f"together with the rest {case.winner.score - case.loser.score:+.2f}"
+    )
+
+
+def _told_by_reader(case: Case) -> bool:
+    won, lost = case.winner, case.loser
+    return bool(won.read_logits and lost.read_logits) and won.can_win and lost.can_win and won.score < lost.score
+
+
+def _agreed(case: Case) -> str:
+    most = max(case.lead, key=lambda group: case.lead[group])
+    lead = case.winner.score - case.loser.score
+    return (
+        f"{_quoted(case.winner)} leads by {lead:.2f}: the {most} part gives {case.lead[most]:+.2f}, most of all by "
+        f"{_decisive(case, most)}."
+    )
+
+
+def _decisive(case: Case, group: Group | None = None) -> str:
+    """What gives the winner most, in words: an n-gram (for start and end together), or a dense part."""
+    gives: dict[str, float] = {}
+    for row in differences(case.winner, case.loser)[1]:
+        if group is None or row.kind in GROUPS[group]:
+            name = f"“{' '.join(parse_feature(row.name)).replace(' ##', '')}”" if row.name else row.kind
+            gives[name] = gives.get(name, 0.0) + row.difference
+    ranked = sorted(gives.items(), key=lambda item: -item[1])
+    return " and ".join(f"{name} ({value:+.2f})" for name, value in ranked[: 2 if group == "sparse" else 1])
+
+
+_READ = "Read again (read = 5): a reader that sees question and passage together judges such cases better."
+
+CAUSES: Sequence[Cause] = (
+    Cause(
+        "filter",
+        lambda case: not case.loser.can_win and _hidden(case),
+        lambda case: f"The passage of {_quoted(case.loser)} does not pass the filter.{_had_it_been(case)}",
+        "Take the filter away.",
+    ),
+    Cause(
+        "filtered out",
+        lambda case: not case.loser.indexed,
+        _filtered,
+        "A model trained with a looser filter keeps it; a larger unit (sentence) shows it around another phrase.",
+    ),
+    Cause(
+        "no answer",
+        lambda case: bool(case.loser.illegal),
+        lambda case: f"{_quoted(case.loser)} can be no answer: {case.loser.illegal}.{_had_it_been(case)}",
+        "Ask for a larger unit: sentence or passage.",
+    ),
+    Cause(
+        "not proposed",
+        lambda case: not case.loser.proposed,
+        _not_proposed,
+        "Let more passages be proposed: sparse_candidates, dense_candidates.",
+    ),
+    Cause(
+        "read",
+        _told_by_reader,
+        lambda case: (
+            f"The reader put {_quoted(case.winner)} first; by the exact score {_quoted(case.loser)} leads by "
+            f"{case.loser.score - case.winner.score:.2f}."
+        ),
+        "Ask without reading again to see the order of the exact scores.",
+    ),
+    Cause(
+        "unknown words",
+        lambda case: bool(_unknown(case)),
+        lambda case: (
+            f"The model does not know {', '.join(map(repr, _unknown(case)))} of the question: no weight is on it."
+        ),
+        "Ask with other words.",
+    ),
+    Cause(
+        "boundary",
+        _overlap,
+        lambda case: (
+            f"Only the boundary differs: {_quoted(case.winner)} and {_quoted(case.loser)} share words, and "
+            f"{_decisive(case)} decides."
+        ),
+        "Ask for a larger unit (sentence) if either will do; " + _READ[0].lower() + _READ[1:],
+    ),
+    Cause(
+        "no n-gram in common",
+        _no_ngram,
+        lambda case: (
+            f"No n-gram of the question weighs anything for {_quoted(case.loser)}; for {_quoted(case.winner)} it "
+            f"is {by_group(case.winner.by_kind)['sparse']:.2f} points, most of all by "
+            f"{_decisive(case, 'sparse')}."
+        ),
+        "Ask with words that stand near the right phrase.",
+    ),
+    Cause(
+        "dense outvotes sparse",
+        lambda case: case.lead["dense"] > _EVEN and case.lead["sparse"] < -_EVEN,
+        lambda case: f"Dense outvotes sparse: {_parts(case, 'dense', 'sparse')}.",
+        _READ,
+    ),
+    Cause(
+        "sparse outvotes dense",
+        lambda case: case.lead["sparse"] > _EVEN and case.lead["dense"] < -_EVEN,
+        lambda case: (
+            f"Words decide against the vectors, most of all {_decisive(case, 'sparse')}: "
+            f"{_parts(case, 'sparse', 'dense')}."
+        ),
+        _READ,
+    ),
+    Cause(
+        "all agree",
+        lambda case: True,
+        _agreed,
+        "If it is the wrong one, no part is to blame alone: " + _READ[0].lower() + _READ[1:],
+    ),
+)
+"""In the order in which they are looked at."""
