@@ -32,6 +32,12 @@ from .terminal import note
 )
 @click.option("--metrics", is_flag=True, help="Serve /metrics for Prometheus.")
 @click.option("--mcp", is_flag=True, help="Answer assistants at /mcp, over the Model Context Protocol.")
+@click.option(
+    "--feedback",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Let people say which answers are right, and append it to this file, which `evaluate open` reads.",
+)
 @option("--workers", type=click.IntRange(1, 256), default=4, help="Requests answered at once.")
 @option(
     "--waiting",
@@ -46,6 +52,7 @@ def serve(
     also: tuple[str, ...],
     metrics: bool,
     mcp: bool,
+    feedback: Path | None,
     workers: int,
     waiting: int,
     open_browser: bool,
@@ -83,6 +90,7 @@ def serve(
             allowed_hosts=allow_host,
             with_metrics=metrics,
             with_mcp=mcp,
+            feedback_file=feedback,
             also=further,
         )
         with serving.bound(host, settings.port) as listening:

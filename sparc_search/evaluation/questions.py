@@ -3,7 +3,7 @@
 | ending | what | who writes it |
 |---|---|---|
 | .json | an object with `data` (SQuAD), or a list of objects with `question` and `answers` | SQuAD, DPR |
-| .jsonl, .txt | an object a line: `question`, and `answer` or `answers` | NQ-open, DPR, DrQA |
+| .jsonl, .txt | an object a line: `question`, and `answer` or `answers` | NQ-open, DPR, DrQA, `serve --feedback` |
 | .tsv with 4 columns | id, type, question, answer as a regular expression | CuratedTREC |
 | .tsv, .csv with 2 columns | question, and a list of answers in Python's notation | DPR's `qas` files |
 """
@@ -117,6 +117,8 @@ def _from_objects(rows: Iterable[dict[str, Any]]) -> Iterator[OpenQuestion]:
     for number, row in enumerate(rows, 1):
         answers = row["answer"] if "answer" in row else row["answers"]
         given = (answers,) if isinstance(answers, str) else tuple(map(str, answers))
+        if "verdict" in row and not given:  # of `serve --feedback`: a wrong answer, and nobody said which is right
+            continue
         yield OpenQuestion(str(row.get("id", number)), str(row["question"]), given)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..index import Index, cleaned
+from ..index import Index
 from ..search import lexical
 from ..search.sparse_first import sparse_query
 from ..stored import Listing
@@ -17,7 +17,7 @@ def question_query(
     """The query that sparse-first search sends for a question."""
     from ..stores.opensearch import queries  # of no use to who asks the local engine only
 
-    encoded = index.encoder.encode_questions([cleaned(question)])[0]
+    encoded = index.encoded(question)
     with index.engine.view() as view:
         lex = lexical.lex_weights(encoded, lexical.look_up(encoded, view))
     features = sparse_query(encoded, lex, index.settings.first_stage_lex_weight)

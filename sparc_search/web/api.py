@@ -223,11 +223,19 @@ async def passage(request: Request) -> Response:
     return await reply(request, lambda: inspection.to_json(passage_view(state.index, wanted)))
 
 
+async def any_text(request: Request) -> Response:
+    """`GET /api/v1/try`: the phrases and weights of any text; nothing of it is stored."""
+    state = state_of(request)
+    wanted = requests.passage_of("", request.query_params, state.parameters, strict=True)
+    return await reply(request, lambda: inspection.to_json(passage_view(state.index, wanted)))
+
+
 def passage_view(index: Index, wanted: requests.PassageRequest) -> inspection.PassageView:
     """A passage as it is asked for."""
-    return inspection.passage_view(
+    look, what = (inspection.passage_view, wanted.id) if wanted.id else (inspection.text_view, wanted.text)
+    return look(
         index,
-        wanted.id,
+        what,
         token=wanted.token,
         phrase=wanted.phrase,
         span=wanted.span,

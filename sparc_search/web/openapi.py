@@ -40,7 +40,7 @@ ERRORS: Final[Mapping[int, str]] = {
 
 
 TAGGED: Final = frozenset(
-    ("ask", "search", "question", "score", "passage", "document", "feature", "suggest", "complete", "discover")
+    ("ask", "search", "question", "score", "passage", "document", "feature", "suggest", "try", "complete", "discover")
 )
 """Operations whose answers carry an ETag: they depend on the state of the index and on nothing else."""
 
@@ -93,6 +93,7 @@ def _paths(known: ApiParameters, schemas: Schemas) -> dict[str, Any]:
     text = "A document as it was added, and a part of its text."
     weights = "The weights of a question, without answering it."
     fitting = "Features, metadata and titles that fit what someone types."
+    trying = "The phrases and weights of any text, with the model of the index; nothing of it is stored."
     going_on = "How what is typed into the box of Discover may go on."
     completions = exactly({"completions": {"type": "array", "items": of(Completion)}})
     scored = "The exact score of any span of a passage, and what pays for it."
@@ -115,6 +116,7 @@ def _paths(known: ApiParameters, schemas: Schemas) -> dict[str, Any]:
         (f"{V1}/why", "why", why, known.why, of(inspection.WhyView)),
         (f"{V1}/index", "index", "The index as a whole.", (), of(inspection.IndexView)),
         (f"{V1}/suggest", "suggest", fitting, known.suggest, of(inspection.Suggestions)),
+        (f"{V1}/try", "try", trying, known.trying, of(inspection.PassageView)),
         (f"{V1}/complete", "complete", going_on, known.complete, completions),
         (f"{V1}/discover", "discover", "Passages or documents, one page of them.", known.listing, listing),
         (f"{V1}/discover/download.json", "download_json", download, known.listing, {"type": "array", "items": row}),

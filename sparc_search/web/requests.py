@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from starlette.datastructures import QueryParams
@@ -19,6 +19,7 @@ from .limits import WebLimits
 from .parameters import (
     Pairs,
     Parameters,
+    Wrong,
     choice,
     features,
     flag,
@@ -31,7 +32,7 @@ from .parameters import (
     short,
     text,
 )
-from .problems import conflicting, invalid
+from .problems import conflicting, in_words, invalid
 from .rendering import passage_path, with_query
 
 Query = list[tuple[str, object]]
@@ -78,6 +79,8 @@ class ApiParameters:
         self.tab = choice("tab", {"table": "table", "json": "json"})
         self.passage = (self.token, self.phrase, self.span, self.side, self.n, self.min)
 
+        self.any_text = replace(question("text", limits), help="Any text; nothing of it is stored.")
+        self.trying = (self.any_text, *self.passage)
         self.start = integer("start", 0, 999_999_999, "The character to begin at.")
         self.length = integer("length", 1, limits.string, "Most characters to give.")
         self.document_text = (self.start, self.length)
@@ -141,6 +144,8 @@ class Ask:
     read: str = "never"
     unit: Unit = "phrase"
     all: bool = False
+    wrong: Mapping[str, Wrong] = field(default_factory=dict)
+    """On a page: what could not be read."""
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
@@ -172,7 +177,13 @@ def ask_of(query: QueryParams, known: ApiParameters, settings: Settings, *, stri
     where = given.each(known.only)
     for key, value in where:
         if dict(where)[key] != value:
-            raise conflicting("where", f"two values of {key!r} are asked for", "a passage has one: ask once for each")
+            problem = conflicting(
+                "where", f"two values of {key!r} are asked for", "a passage has one: ask once for each"
+            )
+            if strict:
+                raise problem
+            given.wrong["where"] = Wrong(in_words(problem))
+    where = tuple(dict(where).items())
     return Ask(
         given.one(known.q, ""),
         given.one(known.k, min(settings.top_k, known.limits.answers)),
@@ -184,6 +195,7 @@ def ask_of(query: QueryParams, known: ApiParameters, settings: Settings, *, stri
         given.one(known.read, settings.read),
         given.one(known.unit, known.unit.value(settings.unit)),
         given.one(known.all, False),
+        given.wrong,
     )
 
 
@@ -200,11 +212,22 @@ class PassageRequest:
     """Those of the n-grams; all if not given."""
     threshold: float = 0.0
     tab: str = "table"
+    text: str = ""
+    """Any text, in the place of a passage of the index."""
+    question: str = ""
+    """What was asked, if an answer led here."""
+    wrong: Mapping[str, Wrong] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """Where its page is."""
+        return passage_path(self.id) if self.id else "/try"
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
         changed = replace(self, **changes)
         return [
+            ("text", changed.text),
             ("token", changed.token),
             ("phrase", changed.phrase),
             ("span", f"{changed.span[0]}-{changed.span[1]}" if changed.span else ""),
@@ -216,12 +239,12 @@ class PassageRequest:
     def page(self, **changes: Any) -> str:
         """The address of its page."""
         changed = replace(self, **changes)
-        pairs = [*changed.query(), ("tab", "json" if changed.tab == "json" else "")]
-        return with_query(passage_path(self.id), pairs)
+        pairs = [*changed.query(), ("tab", "json" if changed.tab == "json" else ""), ("q", changed.question)]
+        return with_query(self.path, pairs)
 
     def twin(self) -> str:
         """The address of the same as JSON."""
-        return with_query("/api" + passage_path(self.id), self.query())
+        return with_query(("/api" if self.id else "/api/v1") + self.path, self.query())
 
     def choosing(self, **choice: Any) -> str:
         """The page with another phrase chosen."""
@@ -230,18 +253,25 @@ class PassageRequest:
 
 def passage_of(passage_id: str, query: QueryParams, known: ApiParameters, *, strict: bool) -> PassageRequest:
     """What an address asks of a passage."""
-    given = Parameters(query, known.limits, known.passage if strict else None)
-    if sum(bool(query.get(name)) for name in ("token", "phrase", "span")) > 1:
+    strictly = known.passage if passage_id else known.trying
+    given = Parameters(query, known.limits, strictly if strict else None)
+    several = sum(bool(query.get(name)) for name in ("token", "phrase", "span")) > 1
+    if several and strict:
         raise conflicting("phrase", "a token, a phrase and a span exclude each other", "give one of them")
+    phrase = given.one(known.phrase, "").strip()
+    typed = bool(phrase) and not strict  # what is typed counts more than what was chosen before
     return PassageRequest(
         short("passage_id", passage_id, known.limits),
-        given.one(known.token, None),
-        given.one(known.phrase, ""),
-        given.one(known.span, None),
+        None if typed else given.one(known.token, None),
+        phrase,
+        None if typed else given.one(known.span, None),
         given.one(known.side, SIDES),
         given.one(known.n, None),
         given.one(known.min, 0.0),
         "table" if strict else given.one(known.tab, "table"),
+        "" if passage_id else given.one(known.any_text, ""),
+        "" if strict else given.one(known.q, ""),
+        given.wrong,
     )
 
 

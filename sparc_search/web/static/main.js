@@ -6,3 +6,4 @@ import "./complete.js";
 import "./brush.js";
 import "./views.js";
 import "./copy.js";
+import "./feedback.js";

@@ -8,8 +8,6 @@ let running = null;
 export async function visit(address, { push = true, regions = WHOLE, quiet = false } = {}) {
   running?.abort();
   const mine = (running = new AbortController());
-  const root = document.documentElement;
-  root.dataset.busy = "";
   document.querySelector("#main").setAttribute("aria-busy", "true");
   try {
     const response = await fetch(address, { headers: { Accept: "text/html" }, signal: mine.signal });
@@ -26,7 +24,6 @@ export async function visit(address, { push = true, regions = WHOLE, quiet = fal
   } finally {
     if (running === mine) {
       running = null;
-      delete root.dataset.busy;
       document.querySelector("#main").removeAttribute("aria-busy");
     }
   }
