@@ -127,7 +127,8 @@ def _ngrams(view: View, passage_ids: Sequence[str]) -> dict[str, tuple[Suggestio
     if not supports(view, View.features):
         return {}
     features = list(view.features(passage_ids[:_LOOKED_AT]).values())
-    counted = view.statistics(sorted({piece for own in features for name in own["lex"] for piece in [name]}))
+    counted = view.statistics(sorted({name for own in features for name in own["lex"]}))
+    rarity = {name: idf(counted.passages, n) for name, n in counted.document_frequency.items()}  # of words alone
     made = {}
     for name_of_field in FIELDS:
         counts: Counter[str] = Counter()
@@ -135,10 +136,7 @@ def _ngrams(view: View, passage_ids: Sequence[str]) -> dict[str, tuple[Suggestio
         for own in features:
             counts.update(own[name_of_field].keys())
             weights.update(own[name_of_field])
-        rare = {
-            name: max(idf(counted.passages, counted.document_frequency.get(piece, 0)) for piece in name.split(" "))
-            for name in weights
-        }
+        rare = {name: max(rarity.get(piece, 0.0) for piece in name.split(" ")) for name in weights}
         best = sorted(weights, key=lambda name: (-weights[name] * rare[name], name))[:_FACETS]
         made[name_of_field] = tuple(Suggestion(name, counts[name]) for name in best)
     return made

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -24,6 +23,9 @@ from .state import state_of
 
 ORDERED: Final = {"source": "source", "document_id": "document", "page": "page"}
 """Columns that rows can be ordered by, and the name of that order; columns of weights besides."""
+
+LONGEST: Final = 200
+"""Characters of a value that can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,6 @@ def _view(index: Index, wanted: requests.Discover) -> dict[str, Any]:
     words = " ".join(term.condition.value for term in wanted.terms if _are_words(term))
     return {
         "page": "discover",
-        "status": HTTPStatus.UNPROCESSABLE_ENTITY if wanted.error else HTTPStatus.OK,
         "wanted": wanted,
         "found": listed,
         "empty": not index.engine.statistics().passages,
@@ -78,7 +79,11 @@ def _are_words(term: Term) -> bool:
 
 def _cells(row: Mapping[str, Any], columns: Sequence[str], words: str) -> list[tuple[str, list[tuple[str, bool]]]]:
     """Each cell of a row in pieces, the words that were looked for apart."""
-    return [(column, marked(downloads.cell(row, column), words)) for column in columns]
+    shown = {name: f"{weight:.3f}" for name, weight in row.get("weights", {}).items()}
+    return [
+        (name, [(shown[name], False)] if name in shown else marked(downloads.cell(row, name), words))
+        for name in columns
+    ]
 
 
 def _ordered(wanted: requests.Discover, column: str) -> tuple[str, str]:
@@ -106,18 +111,24 @@ def _choices(wanted: requests.Discover, columns: Sequence[str], metadata: Any) -
 def _groups(wanted: requests.Discover, listed: Any) -> list[tuple[str, str, list[Choice]]]:
     """The sidebar: name, what its numbers count, and what there is to choose."""
     groups = [
-        (key, "passages", [_choice(wanted, METADATA + key, value, count) for value, count in values])
+        (key, "passages", _choices_of(wanted, METADATA + key, values))
         for key, values in listed.metadata.items()
+        if len(key) <= LONGEST
     ]
     if listed.folders:
-        groups.append(("folder", "passages", [_choice(wanted, "folder", name, n) for name, n in listed.folders]))
+        groups.append(("folder", "passages", _choices_of(wanted, "folder", listed.folders)))
     if isinstance(listed, PassagesPage):
         groups += [
-            (field, "of the passages shown", [_choice(wanted, field, one.text, one.passages) for one in found])
+            (field, "of the passages shown", _choices_of(wanted, field, [(one.text, one.passages) for one in found]))
             for field, found in listed.ngrams.items()
             if found
         ]
     return groups
+
+
+def _choices_of(wanted: requests.Discover, field: str, pairs: Iterable[tuple[str, int]]) -> list[Choice]:
+    """What there is to choose; a value too long to be read is no choice."""
+    return [_choice(wanted, field, value, count) for value, count in pairs if len(value) <= LONGEST]
 
 
 def _choice(wanted: requests.Discover, field: str, value: str, count: int) -> Choice:

@@ -71,6 +71,7 @@ NEAR = 70
 
 def around(text: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[str, str]]:
     """A text in pieces, each with the kind of its span (`both` where two overlap); what is far from all is left out."""
+    spans = [(start, min(end, start + LONGEST), kind) for start, end, kind in spans]
     marks = {at: "" for start, end, _ in spans for at in range(start - NEAR, end + NEAR) if 0 <= at < len(text)}
     for start, end, kind in spans:
         for at in range(start, end):

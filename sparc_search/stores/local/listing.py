@@ -55,7 +55,7 @@ def list_passages(view: LocalView, listing: Listing) -> ListedPassages:
     page = _ordered(view, listing, rows)[listing.offset : listing.offset + listing.size].tolist()
     ids = dict(view.connection.execute(f"SELECT p.row, p.id FROM passages p WHERE {_AMONG}", (json.dumps(page),)))
     passages = tuple(read_texts(view.connection, [ids[row] for row in page]))
-    by_feature = [_values(view, condition, np.array(page, np.int64)) for condition in listing.weighed]
+    by_feature = [_values(view, condition, np.array(page, np.int64)).tolist() for condition in listing.weighed]
     weights = tuple(zip(*by_feature, strict=True)) if by_feature else ()
     return ListedPassages(passages, len(rows), listing.offset + listing.size < len(rows), weights)
 

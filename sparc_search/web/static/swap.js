@@ -14,7 +14,9 @@ export async function visit(address, { push = true, regions = WHOLE, quiet = fal
     if (response.status === 503) return say("The server is busy. Try again in a moment.");
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     if (response.redirected || !page.querySelector("#main")) return location.assign(address);
-    if (!response.ok && quiet) return put(page, "#box-error"); // what is there stays, and says what is wrong
+    if (quiet && (!response.ok || page.querySelector("#box[aria-invalid]"))) {
+      return page.querySelector("#box-error:not([data-unfinished])") && put(page, "#box-error"); // the rest stays as it is
+    }
     put(page, regions);
     if (push === "replace") history.replaceState(null, "", address);
     else if (push && address !== location.href) history.pushState(null, "", address);
