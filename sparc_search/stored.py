@@ -232,7 +232,8 @@ def rarity(counts: NDArray[np.int64], passages: int) -> NDArray[np.float64]:
 
 def learned(counts: NDArray[np.int64], means: NDArray[np.float64], passages: int) -> NDArray[np.float64]:
     """(features,) The mean of learned weights (start, end) times idf."""
-    return (means[0] + means[1]) / 2 * rarity(counts, passages)
+    weighed: NDArray[np.float64] = (means[0] + means[1]) / 2 * rarity(counts, passages)
+    return weighed
 
 
 def disagreements(counts: NDArray[np.int64], means: NDArray[np.float64], passages: int) -> NDArray[np.float64]:
@@ -243,7 +244,8 @@ def disagreements(counts: NDArray[np.int64], means: NDArray[np.float64], passage
     rare = rarity(counts, passages)
     ranked = (counts[2] > 0) & (rare > 0)
     weight, tfidf = (means[0] + means[1]) / 2 * ranked, means[2] * rare * ranked
-    return weight / (weight.max(initial=0.0) or 1.0) - tfidf / (tfidf.max(initial=0.0) or 1.0)
+    apart: NDArray[np.float64] = weight / (weight.max(initial=0.0) or 1.0) - tfidf / (tfidf.max(initial=0.0) or 1.0)
+    return apart
 
 
 METADATA: Final = "metadata."

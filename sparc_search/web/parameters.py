@@ -170,11 +170,13 @@ class Parameters:
     def one(self, parameter: Parameter[Value], default: Default) -> Value | Default:
         """The value of a parameter that may be there once."""
         values = self._query.getlist(parameter.name)
+        read: Value | Default = default
         with self._on_a_page(parameter.name, values):
             if len(values) > 1:
                 raise invalid(parameter.name, f"{parameter.name!r} is given twice", "give it once")
-            return parameter.value(short(parameter.name, values[0], self._limits)) if values else default
-        return default
+            if values:
+                read = parameter.value(short(parameter.name, values[0], self._limits))
+        return read
 
     def each(self, parameter: Parameter[Value]) -> tuple[Value, ...]:
         """The values of a repeated one, each once; on a page empty ones (an input left blank) are passed over."""

@@ -55,7 +55,8 @@ def merge_segments(
 
 
 def _write_figures(names: Iterable[str], folder: Path, count: int) -> None:
-    merged = Postings(**{name: map_array(folder, f"posting_{name}") for name in POSTINGS})
+    keys, checks, offsets, tops, rows, values = (map_array(folder, f"posting_{name}") for name in POSTINGS)
+    merged = Postings(keys, checks, offsets, tops, rows, values)
     figures.write(figures.chosen(figures.of_postings(merged, names), count), folder)
 
 
