@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -46,13 +48,15 @@ def ask(
     comments. Without a question an interactive prompt begins; `:help` shows what it knows. Exit code 3 if answers may
     be missing, because a part of the index could not be searched.
     """
-    from sparc_search.index import Index
-
     conditions = conditions_of(where)
     questions = _questions(question, path)
     many = questions is not None and (bool(path) or question == ("-",) or not question)
     if open_ and (many or questions is None):
         raise UsageError("--open opens the source of one answer", "give one question; in the prompt there is :open")
+    if questions and not many:
+        settings = _for_one_question(settings)
+    from sparc_search.index import Index
+
     with Index(settings) as index:
         index.prepare()
         if questions is None:
@@ -67,6 +71,13 @@ def ask(
         a_line = jsonl or (as_json and many)
         whole = _print(replies, explained=explain, many=many, as_json=as_json, a_line=a_line, open_=open_)
     return 0 if whole else 3
+
+
+def _for_one_question(settings: Settings) -> Settings:
+    """For a process that ends with its answer: threads take longer to begin than they save, and so does tidying up."""
+    gc.disable()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's, which would wait busily for work
+    return settings if settings.threads else settings.changed(threads=1)
 
 
 def conditions_of(where: Iterable[str]) -> dict[str, str]:

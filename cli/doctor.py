@@ -134,7 +134,9 @@ def _model_and_index(settings: Settings) -> Iterator[Check]:
         yield Check("model", "problem", error.message, error.remedy)
         yield Check("index", "note", "not opened: that needs the model")
         return
-    yield Check("model", "ok", f"{settings.model}, opened by {settings.encoder}, fingerprint {encoder.fingerprint}")
+    tuned = f", questions tuned {encoder.tuned}" if encoder.tuned else ""
+    about = f"{settings.model}, opened by {settings.encoder}, fingerprint {encoder.fingerprint}{tuned}"
+    yield Check("model", "ok", about)
     yield _model_files(settings.model)
     yield _index(settings, encoder.fingerprint)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from .options import PATH, Decorator, Function, json_option, option, settings_op
 from .terminal import note, result_json, sanitise
 
 if TYPE_CHECKING:
+    from sparc_search.encoder import Encoder
     from sparc_search.evaluation.measuring import Run
     from sparc_search.evaluation.questions import OpenQuestion
 
@@ -93,7 +95,7 @@ def open_domain(
         about = {
             "system": "sparc-search",
             "passages": index.engine.statistics().passages,
-            "model": encoder.fingerprint,
+            "model": encoder.tuned or encoder.fingerprint,
             "strategy": settings.strategy,
             "read": settings.read,
             "without": list(without),
@@ -102,7 +104,23 @@ def open_domain(
         if answerable:
             about["answerable"] = share_answerable(index, asked)
         run = run_over(index, asked, settings.strategy, OnTerminal(), batched=batched)
+    if encoder.tuned:
+        about["tuning"] = beside_untuned(settings, variant.untuned(), asked, run)
     conclude(run, questions, about, options)
+
+
+def beside_untuned(settings: Settings, before: Encoder, asked: list[OpenQuestion], run: Run) -> dict[str, Any]:
+    """The same questions asked of the question side before it was tuned, and the paired difference."""
+    from sparc_search.evaluation.measuring import run_over
+    from sparc_search.evaluation.significance import compare
+    from sparc_search.index import Index
+
+    with Index.open(settings=settings, encoder=before) as index:
+        rows = run_over(index, asked, settings.strategy, OnTerminal(), batched=True).saved_rows()
+    compared = compare(rows, run.saved_rows())
+    em, (low, high) = compared.exact_match, compared.exact_match.interval
+    note(f"before tuning EM {em.first:.1f}, after {em.second:.1f}: {em.difference:+.1f} ({low:+.1f} to {high:+.1f})")
+    return asdict(compared)
 
 
 def asked_of(path: Path, options: dict[str, Any]) -> list[OpenQuestion]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -202,11 +204,11 @@ def export(settings: Settings, output: Path | None, encoded: bool) -> None:
 
 
 @index.command("import")
-@click.argument("file", type=click.Path(path_type=str, allow_dash=True))
+@click.argument("file", nargs=-1, required=True, type=click.Path(path_type=str, allow_dash=True))
 @settings_options("index", "engine", "encoder", "model", "threads")
 @json_option
-def import_(settings: Settings, file: str, as_json: bool) -> int:
-    """Add the documents of an export to an index; `-` reads standard input.
+def import_(settings: Settings, file: tuple[str, ...], as_json: bool) -> int:
+    """Add the documents of exports, or of what `encode` made, to an index; `-` reads standard input.
 
     An export with phrase blocks is taken over as it is, and makes an index for the model it was encoded with. Any
     other is encoded with the model of this run. Documents that are there already and have not changed are left alone.
@@ -214,8 +216,8 @@ def import_(settings: Settings, file: str, as_json: bool) -> int:
     from sparc_search.index import Index
 
     with Index(settings) as opened, _counting("importing") as count:
-        report = opened.import_(sys.stdin if file == "-" else file, on_event=count)
-    return _show_report(report, as_json)
+        reports = [opened.import_(sys.stdin if name == "-" else name, on_event=count) for name in file]
+    return _show_report(reduce(add, reports), as_json)
 
 
 @index.command()

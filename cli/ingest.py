@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from sparc_search.errors import Interrupted, ReaderError, SparcSearchError
 from sparc_search.settings import Settings
 
-from .options import PATH, json_option, option, settings_options
+from .options import PATH, Function, json_option, option, settings_options
 from .terminal import note, result_json
 
 if TYPE_CHECKING:  # the pipeline imports numpy and more
@@ -26,50 +26,71 @@ if TYPE_CHECKING:  # the pipeline imports numpy and more
 _SHOWN_REJECTS = 5
 
 
+FILE_OPTIONS: Final = (
+    click.option("--format", default="", metavar="NAME", help="Read every file with this reader (a plugin)."),
+    click.option(
+        "--id-field", default="", help="Field or column that holds the id.  [default: id, _id, docid, doc_id]"
+    ),
+    click.option(
+        "--text-field",
+        default="",
+        help="Field or column that holds the text.  [default: text, contents, content, body]",
+    ),
+    click.option("--title-field", default="", help="Field or column that holds the title.  [default: title]"),
+    click.option("--include", multiple=True, metavar="GLOB", help="Read only files like this. Repeatable."),
+    click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files or folders like this. Repeatable."),
+    click.option("--no-ignore", is_flag=True, help="Read what .gitignore names, node_modules and build folders, too."),
+    click.option("--corpus", default="", metavar="NAME", help="Put NAME/ before every id, and NAME in the metadata."),
+    click.option("--max-rejects", type=click.IntRange(0), help="Stop when more are rejected.  [default: no limit]"),
+    option(
+        "--batch-tokens",
+        type=click.IntRange(1),
+        default=2048,
+        help="Word pieces that are encoded at once; more of them for a GPU.",
+    ),
+    click.option("--readers", type=click.IntRange(1), help="Files read at the same time.  [default: by processors]"),
+)
+"""How files are read (`loaders.planning.FileOptions`)."""
+
+
+def file_options(function: Function) -> Function:
+    """The options of a command that reads files."""
+    for decorate in reversed(FILE_OPTIONS):
+        function = decorate(function)
+    return function
+
+
 @click.command()
 @click.argument("path", nargs=-1)
 @settings_options("index", "engine", "encoder", "model", "threads")
-@click.option("--format", "format_", default="", metavar="NAME", help="Read every file with this reader (a plugin).")
-@click.option("--id-field", default="", help="Field or column that holds the id.  [default: id, _id, docid, doc_id]")
-@click.option(
-    "--text-field", default="", help="Field or column that holds the text.  [default: text, contents, content, body]"
-)
-@click.option("--title-field", default="", help="Field or column that holds the title.  [default: title]")
-@click.option("--include", multiple=True, metavar="GLOB", help="Read only files like this. Repeatable.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files or folders like this. Repeatable.")
-@click.option("--no-ignore", is_flag=True, help="Read what .gitignore names, node_modules and build folders, too.")
-@click.option("--corpus", default="", metavar="NAME", help="Put NAME/ before every id, and NAME in the metadata.")
+@file_options
 @click.option("--dry-run", is_flag=True, help="Write nothing; count, and show the first passages.")
 @click.option("--sync", is_flag=True, help="Delete documents from these paths that are no longer there.")
+@click.option("--watch", is_flag=True, help="Go on with whatever changes there (as with --sync), until Ctrl-C.")
 @click.option("--rebuild", is_flag=True, help="Build the index anew from these paths; the old one serves until then.")
 @click.option("--rejects", type=PATH, help="Reject file.  [default: beside the index]")
 @click.option("--retry-rejects", is_flag=True, help="Read again what the reject file names, and nothing else.")
-@click.option("--max-rejects", type=click.IntRange(0), help="Stop when more are rejected.  [default: no limit]")
-@option(
-    "--batch-tokens",
-    type=click.IntRange(1),
-    default=2048,
-    help="Word pieces that are encoded at once; more of them for a GPU.",
-)
-@click.option("--readers", type=click.IntRange(1), help="Files read at the same time.  [default: by processors]")
 @json_option
-def ingest(settings: Settings, path: tuple[str, ...], format_: str, as_json: bool, **options: Any) -> int:
+def ingest(settings: Settings, path: tuple[str, ...], as_json: bool, watch: bool, **options: Any) -> int:
     """Read files into an index.
 
-    PATH is a file, a folder, a glob or `-` for standard input. Formats are told by the ending: txt, md, html, pdf,
-    docx, jsonl, csv, tsv, json (SQuAD), parquet, xml (Wikipedia dump); the text ones and the dump also with .gz or
-    .bz2. Run it again and only what is new or changed is encoded. A summary goes to stdout, with --json as data: read =
-    indexed + unchanged + rejected + skipped. Ctrl-C finishes the batch in flight, a second one stops at once; the same
-    command then goes on from there.
+    PATH is a file, a folder, a glob or `-` for standard input. Formats are told by the ending: txt, md, rst, tex, html,
+    pdf, rtf, docx, odt, pptx, xlsx, epub, eml, mbox, ipynb, srt, vtt, json, jsonl, csv, tsv, parquet, xml (Wikipedia
+    dump), source code; the text ones and the dump also with .gz or .bz2. Run it again and only what is new or changed
+    is encoded. A summary goes to stdout, with --json as data: read = indexed + unchanged + rejected + skipped. Ctrl-C
+    finishes the batch in flight, a second one stops at once; the same command then goes on from there.
     """
     from sparc_search.index import Index
 
     from .ingest_progress import Bar
     from .ingest_summary import Rejects, show_summary
+    from .ingest_watch import follow
 
+    if watch:
+        return follow(settings, path, options, as_json=as_json)
     counted = Rejects()
 
-    with Index(settings) as index, _stop_on_signals() as stop, Bar() as bar:
+    with Index(settings) as index, stop_on_signals() as stop, Bar() as bar:
         rejects = _Rejects(stop, shown=as_json)  # the summary for people names them
 
         def tell(event: Event) -> None:
@@ -77,12 +98,12 @@ def ingest(settings: Settings, path: tuple[str, ...], format_: str, as_json: boo
             rejects.update(event)
             counted.update(event)
 
-        summary = index.ingest(*path, format=format_, on_event=tell, stop=stop, **options)
+        summary = index.ingest(*path, on_event=tell, stop=stop, **options)
     if as_json:
-        result_json(_as_plain(summary))
+        result_json(as_plain(summary))
     else:
         show_summary(summary, counted, settings)
-    return _conclude(summary, nothing_is_fine=options["retry_rejects"])
+    return conclude(summary, nothing_is_fine=options["retry_rejects"])
 
 
 class _Rejects:
@@ -113,7 +134,7 @@ def show_reject(outcome: Outcome) -> None:
 
 
 @contextmanager
-def _stop_on_signals() -> Iterator[threading.Event]:
+def stop_on_signals() -> Iterator[threading.Event]:
     """The first Ctrl-C (or SIGTERM) asks to stop, the second does."""
     stop = threading.Event()
 
@@ -140,14 +161,15 @@ def _leave() -> None:
     os._exit(Interrupted.exit_code)
 
 
-def _as_plain(summary: Summary) -> dict[str, object]:
+def as_plain(summary: Summary) -> dict[str, object]:
+    """A summary as `--json` shows it."""
     shown = {field.name: getattr(summary, field.name) for field in fields(summary)}
     if not summary.dry_run:
         del shown["first_passages"], shown["first_left_out"]
     return shown
 
 
-def _conclude(summary: Summary, nothing_is_fine: bool) -> int:
+def conclude(summary: Summary, nothing_is_fine: bool) -> int:
     """The exit code, or the error that a summary comes to."""
     where = f"the reasons are in {summary.rejects_file}" if summary.rejects_file else "the reasons are above"
     if summary.stopped == "interrupted":

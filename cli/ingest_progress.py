@@ -39,6 +39,10 @@ class Bar:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Show nothing more."""
         self._closed.set()
         self._progress.stop()
 

@@ -41,9 +41,12 @@ def show_summary(summary: Summary, rejects: Rejects, settings: Settings) -> None
     place = str(settings.index) if settings.engine == "local" else settings.engine
     where = "" if summary.dry_run else f" into {place}"
     result(f"{counted(summary.indexed, 'document')} {would}indexed{where}: {passages}, {_time(summary.seconds)}")
-    others = {kind: getattr(summary, kind) for kind in ("unchanged", "deleted", "skipped", "unfinished")}
+    others = {kind: getattr(summary, kind) for kind in ("unchanged", "renamed", "deleted", "skipped", "unfinished")}
     if any(others.values()):
         result(", ".join(f"{count:,} {kind}" for kind, count in others.items() if count))
+    if summary.gone:
+        files = f"{counted(summary.gone, 'known file')} {'is' if summary.gone == 1 else 'are'} gone"
+        result(f"{files}: their documents are still answered; the same command with --sync deletes them")
     for passage in summary.first_passages:
         result(f"  {_shown(passage)}")
     if summary.left_out:
@@ -53,11 +56,24 @@ def show_summary(summary: Summary, rejects: Rejects, settings: Settings) -> None
         result(f"  {_line(block)}")
     for encoding, count in summary.encodings.items():
         result(f"{counted(count, 'document')} read as {encoding}, not as UTF-8")
+    if summary.languages:
+        result(_languages(summary))
     if summary.rejected:
         _show_rejects(summary, rejects)
     if not (summary.dry_run or summary.stopped or summary.found_nothing):
         elsewhere = f" --index {settings.index}" if settings.sources.get("index", "").startswith("flag") else ""
         result(f'Next: sparc-search ask "…"{elsewhere}')
+
+
+def _languages(summary: Summary) -> str:
+    """What it means that documents are in other languages than the model's."""
+    count = sum(summary.languages.values())
+    names = ", ".join(f"{name} {number:,}" for name, number in summary.languages.items())
+    share = f"{count:,} of {counted(summary.indexed, 'document')} ({count / max(summary.indexed, count):.0%})"
+    return (
+        f"{share}: in a language that the model was not trained for ({names}).\n"
+        "  Names, numbers and words that stand in the question are still found; expect few right answers besides."
+    )
 
 
 def _show_rejects(summary: Summary, rejects: Rejects) -> None:

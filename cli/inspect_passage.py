@@ -88,22 +88,26 @@ def _spaced(token: Token) -> str:
 
 
 def shares_of(view: PassageView) -> list[float]:
-    """For each token the sum of its weights as a share of the largest sum: for the selected phrase, or for any."""
-    keys = [(f"{side}_{n}", n) for side in view.sides for n in view.sizes]
+    """For each token the sum of its weights as a share of the largest sum: for the selected phrase, or for any.
+
+    A word is shaded by its own weights; a pair shades its words only where no single ones are shown.
+    """
+    n = min(view.sizes, default=1)
     sums = [0.0] * len(view.tokens)
-    for key, n in keys:
+    for side in view.sides:
+        own = [_weight(view, token, f"{side}_{n}") for token in view.tokens]
         for token in view.tokens:
-            sums[token.number] += _weight(view, token, key, n)
+            sums[token.number] += max(own[max(token.number - n + 1, 0) : token.number + 1])
     top = max(sums, default=0.0)
     return [weight / top if top else 0.0 for weight in sums]
 
 
-def _weight(view: PassageView, token: Token, key: str, n: int) -> float:
-    """What a token weighs in one matrix; an n-gram counts for each of its tokens."""
+def _weight(view: PassageView, token: Token, key: str) -> float:
+    """What the n-gram that begins at a token weighs."""
     if view.selection is None:
         return token.weights.get(key, 0.0)
     weights: Sequence[float] = view.selection.weights.get(key, ())
-    return max(weights[max(token.number - n + 1, 0) : token.number + 1], default=0.0)
+    return weights[token.number] if token.number < len(weights) else 0.0
 
 
 def _what_is_shaded(view: PassageView) -> Text:

@@ -95,7 +95,7 @@ def _question(question: QuestionView) -> Text:
 
 
 def _show_phrase(console: Console, letter: str, phrase: ScoredPhrase, style: str) -> None:
-    said = [f"score {phrase.score:.2f}", f"answer {phrase.rank}" if phrase.rank else "no answer"]
+    said = [f"score {phrase.score:.2f}", f"answer {phrase.rank}" if phrase.rank else "not an answer"]
     said += ["by tf-idf"] if phrase.method == "tfidf" else []
     said += [f"in {phrase.index}"] if phrase.index else []
     said += [] if phrase.indexed else ["not indexed: encoded just now"]

@@ -7,6 +7,7 @@ A command returns nothing, or its exit code.
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import os
 import sys
@@ -30,6 +31,7 @@ class Entry(NamedTuple):
 
 COMMANDS: Final = {
     "ingest": Entry("sparc_search.cli.ingest:ingest", "Read files into an index."),
+    "encode": Entry("sparc_search.cli.encode:encode", "Encode files for an index elsewhere."),
     "ask": Entry("sparc_search.cli.ask:ask", "Answer questions from an index."),
     "search": Entry("sparc_search.cli.search:search", "Find the passages that fit some words."),
     "inspect": Entry("sparc_search.cli.inspect:inspect", "See the weights behind the answers."),
@@ -38,6 +40,7 @@ COMMANDS: Final = {
     "index": Entry("sparc_search.cli.index:index", "Look after an index."),
     "dashboards": Entry("sparc_search.cli.dashboards:dashboards", "Views for OpenSearch Dashboards."),
     "train": Entry("sparc_search.cli.train:train", "Train a model."),
+    "tune": Entry("sparc_search.cli.tune:tune", "Learn from questions; nothing is encoded again."),
     "evaluate": Entry("sparc_search.cli.evaluate:evaluate", "Measure how good the answers are."),
     "model": Entry("sparc_search.cli.model:model", "Show, export and fetch models."),
     "opensearch": Entry("sparc_search.cli.opensearch:opensearch", "Run OpenSearch on this machine, without Docker."),
@@ -106,7 +109,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a character the terminal cannot show is escaped, never a crash
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if not gc.isenabled():  # a command for one question: nothing is left to be tidied up, and that would take longer
+        sys.stderr.flush()
+        os._exit(code)
+    gc.freeze()  # the interpreter need not look once more through all there is
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -118,16 +126,16 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return _reader_has_gone()
     except (KeyboardInterrupt, click.Abort):
-        return _report(Interrupted())
+        return report(Interrupted())
     except SparcSearchError as error:
-        return _report(error)
+        return report(error)
     except click.ClickException as error:
         return _usage(error)
     except Exception as error:  # the last line of defence: a sentence instead of a traceback
-        return _report(_translated(error))
+        return report(_translated(error))
 
 
-def _report(error: SparcSearchError) -> int:
+def report(error: SparcSearchError) -> int:
     """`Error: message`, then the remedy, indented."""
     from .terminal import sanitise
 

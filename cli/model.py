@@ -36,7 +36,9 @@ def show(folder: str, as_json: bool) -> int:
     files = [look_at(found, name) for name in file_names(found)]
     if as_json:
         card = {key: value for key, value in found.card.items() if key != "sha256"}
-        result_json({"folder": found.path, "fingerprint": found.fingerprint, "files": files, "card": card})
+        result_json(
+            {"folder": found.path, "fingerprint": found.fingerprint, "tuned": found.tuned, "files": files, "card": card}
+        )
     else:
         print_table(("", ""), [(styled(key, "dim"), value) for key, value in card_rows(found)])
         result("")
@@ -127,6 +129,7 @@ def look_at(folder: ModelFolder, name: str) -> dict[str, Any]:
 def card_rows(folder: ModelFolder) -> list[tuple[str, object]]:
     """The card as lines; what is nested gets a dotted name."""
     rows: list[tuple[str, object]] = [("folder", folder.path), ("fingerprint", folder.fingerprint)]
+    rows += [("questions tuned", folder.tuned)] if folder.tuned else []
     return rows + [row for key, value in folder.card.items() if key != "sha256" for row in flat(key, value)]
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
 from pathlib import Path
+from socket import socket
 
 import click
 
 from sparc_search.errors import UsageError
 from sparc_search.settings import Settings
 
-from .further_index import opened
-from .options import option, settings_options
+from .options import open_index, option, settings_options
 from .terminal import note
 
 
@@ -38,12 +37,16 @@ from .terminal import note
     metavar="FILE",
     help="Let people say which answers are right, and append it to this file, which `evaluate open` reads.",
 )
+@option("--processes", type=click.IntRange(1, 64), default=1, help="Processes that answer, over one mapped index.")
 @option("--workers", type=click.IntRange(1, 256), default=4, help="Requests answered at once.")
 @option(
     "--waiting",
     type=click.IntRange(0, 10_000),
     default=256,
     help="Requests that may wait; one more is sent away (503).",
+)
+@click.option(
+    "--watch", multiple=True, metavar="FOLDER", help="Follow what changes there, as `ingest --watch` does. Repeatable."
 )
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
 def serve(
@@ -53,8 +56,10 @@ def serve(
     metrics: bool,
     mcp: bool,
     feedback: Path | None,
+    processes: int,
     workers: int,
     waiting: int,
+    watch: tuple[str, ...],
     open_browser: bool,
 ) -> None:
     """Show the weights in a browser and answer over HTTP.
@@ -62,44 +67,37 @@ def serve(
     Only this machine can reach the server, unless --host says otherwise; then a token is needed. Stop it with Ctrl-C:
     requests that run are answered first.
     """
-    from sparc_search.index import Index
     from sparc_search.web import serving
-    from sparc_search.web.app import create_app
     from sparc_search.web.limits import WebLimits
 
-    token = _token(settings)
-    host = settings.host
-    with Index(settings) as index, ExitStack() as stack:
-        index.prepare()
-        further = dict(opened(settings, given) for given in also)
-        for other in further.values():
-            stack.enter_context(other)
-        limits = WebLimits(
-            running=workers,
-            waiting=waiting,
-            connections=settings.connections,
-            request_seconds=settings.request_seconds,
-            login_tries=settings.login_tries,
-        )
-        limits = serving.fitted(limits)
-        app = create_app(
-            index,
-            limits=limits,
-            token=token,
-            host=host,
-            allowed_hosts=allow_host,
-            with_metrics=metrics,
-            with_mcp=mcp,
-            feedback_file=feedback,
-            also=further,
-        )
-        with serving.bound(host, settings.port) as listening:
-            address = serving.address_of(listening)
-            note(f"Serving {settings.index} at {address} (Ctrl-C stops)")
-            if open_browser:
-                click.launch(address)
-            serving.serve(app, listening, limits)
-        note("Stopped.")
+    from .serve_processes import Service, serve_in_processes
+
+    limits = WebLimits(
+        running=workers,
+        waiting=waiting,
+        connections=settings.connections,
+        request_seconds=settings.request_seconds,
+        login_tries=settings.login_tries,
+    )
+    served = {"host": settings.host, "allowed_hosts": allow_host, "with_metrics": metrics, "with_mcp": mcp}
+    served["feedback_file"] = feedback
+    service = Service(settings, limits, {"token": _token(settings), **served}, also, watch)
+
+    def ready(listening: socket) -> None:
+        address = serving.address_of(listening)
+        note(f"Serving {settings.index} at {address} (Ctrl-C stops)")
+        if open_browser:
+            click.launch(address)
+
+    if processes == 1:
+        service.serve(lambda: serving.bound(settings.host, settings.port), ready)
+    elif metrics:
+        raise UsageError("/metrics counts what one process does", "leave out --metrics, or --processes")
+    else:
+        open_index(settings).close()  # what is wrong with it is said once
+        with serving.bound(settings.host, settings.port) as listening, service.following():
+            serve_in_processes(processes, service, listening, ready)
+    note("Stopped.")
 
 
 def _token(settings: Settings) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
 from itertools import chain
 
 from sparc_search.records import Answer, Occurrence, Passage
@@ -35,6 +34,8 @@ def _source(first: Passage, place: Occurrence, titles: bool) -> str:
 
 def _same_file(one: str, other: str) -> bool:
     try:
-        return filecmp.cmp(one, other, shallow=False)
+        from filecmp import cmp
+
+        return cmp(one, other, shallow=False)
     except (OSError, ValueError):
         return False

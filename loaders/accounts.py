@@ -13,7 +13,8 @@ from sparc_search.records import Passage
 
 from .decode import ENCODING
 from .encoding import CutJob
-from .outcomes import IngestProgress, Kind, Outcome, Stopped, Summary
+from .language import language_of
+from .outcomes import REMOVED, IngestProgress, Kind, Outcome, Stopped, Summary
 
 FIRST_PASSAGES = 5
 REASONS = 100
@@ -37,6 +38,10 @@ class LeftOut:
             if shown in self._texts or len(self._texts) < REASONS:
                 self._texts[shown] += 1
 
+    def less(self, other: LeftOut) -> dict[str, int]:
+        """How much more this is than another."""
+        return {"blocks": self.count - other.count, "words": self.words - other.words}
+
     def commonest(self) -> tuple[str, ...]:
         """The beginnings of what was left out most often."""
         return tuple(text for text, _ in self._texts.most_common(FIRST_LEFT_OUT))
@@ -45,7 +50,8 @@ class LeftOut:
 class Accounts:
     """Counts that only grow; `read` is counted on arrival, the kinds when a document is finished with."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: str = "") -> None:
+        self._language = language  # of the model; empty if it does not say
         self._started = time.perf_counter()
         self.read = 0
         self.kinds: Counter[str] = Counter()
@@ -54,7 +60,11 @@ class Accounts:
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.first_passages: list[Passage] = []
         self.left_out = LeftOut()
+        self.left_out_before = LeftOut()
+        """Of documents that were in the index and are replaced or deleted."""
+        self.gone = 0
         self.encodings: Counter[str] = Counter()
+        self.languages: Counter[str] = Counter()
 
     def ended(self, outcome: Outcome) -> Outcome:
         """Count an outcome, and hand it on."""
@@ -73,6 +83,9 @@ class Accounts:
         self.left_out.update(cut.job.left_out)
         if encoding := cut.job.document.metadata.get(ENCODING):
             self.encodings[encoding] += 1
+        language = language_of(cut.job.document.text) if self._language else ""
+        if language not in ("", self._language):
+            self.languages[language] += 1
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
@@ -92,7 +105,7 @@ class Accounts:
     def summary(self, stages: Mapping[str, float], growth: int | None, dry_run: bool, stopped: Stopped) -> Summary:
         """The account. One that does not add up is an error, not a footnote."""
         counts: dict[str, Any] = {kind: self.kinds[kind] for kind in get_args(Kind)}
-        finished = sum(counts.values()) - counts["deleted"]
+        finished = sum(count for kind, count in counts.items() if kind not in REMOVED)
         if finished != self.read and not stopped:
             raise SparcSearchError(
                 f"{self.read} documents were read but {finished} accounted for", "run it again and report this"
@@ -101,6 +114,7 @@ class Accounts:
         return Summary(
             read=self.read,
             **counts,
+            gone=self.gone,
             unfinished=self.read - finished,
             passages=self.passages,
             tokens=self.tokens,
@@ -113,8 +127,10 @@ class Accounts:
             first_passages=tuple(self.first_passages) if dry_run else (),
             dry_run=dry_run,
             encodings=dict(self.encodings.most_common(REASONS)),
+            languages=dict(self.languages.most_common()),
             left_out=self.left_out.count,
             left_out_words=self.left_out.words,
+            left_out_growth=self.left_out.less(self.left_out_before),
             first_left_out=self.left_out.commonest() if dry_run else (),
             stopped=stopped,
         )

@@ -10,6 +10,7 @@ from typing import Final
 from sparc_search import records
 from sparc_search.errors import RejectedDocument
 from sparc_search.records import BlockKind, Document, Section
+from sparc_search.stored import values_of
 
 from .compressed import inner_name
 from .dates import first_date
@@ -81,7 +82,7 @@ class TextBuilder:
         for name, value in metadata.items():
             date = first_date(value)
             if date and date not in body and len(value) <= _FACT:
-                self.block(f"{name.replace('_', ' ').capitalize()}: {value}")
+                self.block(f"{name.replace('_', ' ').capitalize()}: {', '.join(values_of(value))}")
 
     @property
     def is_empty(self) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
-from typing import Literal, TextIO, cast
+from typing import Final, Literal, TextIO, cast
 
 from sparc_search.errors import UsageError
 from sparc_search.stores.exchange import Header, read_header, read_line
 
 from .reading import Read
 from .walk import Root
+
+_COMPRESSED: Final = (".gz", ".sparc")
 
 
 def read_export(lines: Iterator[str]) -> tuple[Header, Iterator[Read]]:
@@ -34,7 +36,7 @@ def lines_of(source: str | Path | Iterable[str]) -> Generator[str, None, None]:
         return
     path = Path(source).expanduser()
     try:
-        with _text(path, "rt", compressed=path.suffix == ".gz") as stream:
+        with _text(path, "rt", compressed=path.suffix in _COMPRESSED) as stream:
             yield from stream
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {path}: {error}", "name a file that `sparc-search index export` made") from error
@@ -45,7 +47,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     path = path.expanduser()
     draft = path.with_name(path.name + ".part")
     try:
-        with _text(draft, "wt", compressed=path.suffix == ".gz") as stream:
+        with _text(draft, "wt", compressed=path.suffix in _COMPRESSED) as stream:
             stream.writelines(line + "\n" for line in lines)
         draft.replace(path)
     finally:
@@ -53,4 +55,6 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def _text(path: Path, mode: Literal["rt", "wt"], *, compressed: bool) -> TextIO:
-    return cast(TextIO, (gzip.open if compressed else open)(path, mode, encoding="utf-8"))
+    if not compressed:
+        return path.open(mode, encoding="utf-8")
+    return cast(TextIO, gzip.open(path, mode, compresslevel=4, encoding="utf-8"))

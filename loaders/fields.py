@@ -38,6 +38,11 @@ def document(record: Mapping[str, object], source: str, number: int, options: Ma
     )
 
 
+def has_text(record: Mapping[str, object], options: Mapping[str, str]) -> bool:
+    """Whether a record has a field that is its text."""
+    return bool(options.get("text-field")) or any(isinstance(record.get(name), str) for name in TEXT)
+
+
 def listed(record: Mapping[str, object], source: str, number: int, options: Mapping[str, str]) -> Document:
     """The document of a record without a text: a line "column: value" for each column, and all of them as metadata."""
     id_field = _field(record, options, "id-field", ID)
@@ -45,10 +50,17 @@ def listed(record: Mapping[str, object], source: str, number: int, options: Mapp
     builder = TextBuilder()
     values = {key: value for key, value in record.items() if value not in (None, "") and key != title_field}
     for key, value in values.items():
-        builder.block(f"{key}: {_plain(value)}", "item")
-    title = (_text(record, title_field).strip() if title_field else "") or title_from_name(source)
-    id = _id(record.get(id_field)) or f"{source}#{number}"
+        builder.block(f"{key}: {plain(value)}", "item")
+    id, title = named(record, source, number, options)
     return builder.build(id, source, title, metadata({key: value for key, value in values.items() if key != id_field}))
+
+
+def named(record: Mapping[str, object], source: str, number: int, options: Mapping[str, str]) -> tuple[str, str]:
+    """Id and title of a record, which need not have them."""
+    id_field = _field(record, options, "id-field", ID)
+    title_field = _field(record, options, "title-field", TITLE)
+    title = (_text(record, title_field).strip() if title_field else "") or title_from_name(source)
+    return _id(record.get(id_field)) or f"{source}#{number}", title
 
 
 def _field(record: Mapping[str, object], options: Mapping[str, str], option: str, known: tuple[str, ...]) -> str:
@@ -80,11 +92,11 @@ def metadata(rest: Mapping[str, object]) -> dict[str, str]:
     pairs = {**(nested if isinstance(nested, dict) else {}), **rest}
     if isinstance(nested, dict):
         del pairs["metadata"]
-    kept = {str(key): _plain(value) for key, value in pairs.items() if value is not None}
+    kept = {str(key): plain(value) for key, value in pairs.items() if value is not None}
     return {key: value for key, value in kept.items() if len(value) <= METADATA_CHARACTERS}
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
     """Text as it is; everything else as JSON writes it, so that `true` and `1.5` can be asked for."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 

@@ -12,6 +12,7 @@ from sparc_search.errors import PluginError
 from sparc_search.reader import Reader
 
 from .compressed import inner_name
+from .fields import has_text
 
 HEAD_BYTES: Final = 1 << 16
 """How much of a file is looked at to tell what it is."""
@@ -37,7 +38,7 @@ class Formats:
         if self.only:
             return self.only
         chosen = self._by_ending(name)
-        return _json_kind(head()) if chosen == "squad" else chosen
+        return _json_kind(head()) if chosen == "json" else chosen
 
     def is_page(self, name: str) -> bool:
         """Whether a file of this name is a page that may share its furniture with others."""
@@ -59,7 +60,7 @@ def by_content(head: bytes) -> str:
     for beginning, name in _BEGINNINGS.items():
         if start.startswith(beginning):
             return name
-    return _json_kind(head) if start.startswith(b"{") else "text"
+    return _json_kind(head) if start.startswith((b"{", b"[")) else "text"
 
 
 def _all_readers() -> dict[str, Reader]:
@@ -74,19 +75,21 @@ def _all_readers() -> dict[str, Reader]:
 
 
 def _json_kind(head: bytes) -> str:
-    """`.json` is mostly SQuAD here, but many collections call their JSON Lines so: then the first line is an object."""
-    line = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
+    """Many collections call their JSON Lines `.json`: then the first line is an object, and has a text or a second."""
+    line, _, rest = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        return "squad"
-    return "jsonl" if isinstance(value, dict) and "data" not in value else "squad"
+        return "json"
+    is_line = isinstance(value, dict) and "data" not in value and (rest.strip() or has_text(value, {}))
+    return "jsonl" if is_line else "json"
 
 
 _BEGINNINGS: Final[Mapping[bytes, str]] = {
     b"%pdf": "pdf",
     b"pk\x03\x04": "docx",
     b"par1": "parquet",
+    b"{\\rtf": "rtf",
     b"<!doctype html": "html",
     b"<html": "html",
     b"<mediawiki": "wikipedia",

@@ -70,7 +70,7 @@ class Furniture:
 
     def marked(self, document: Document) -> tuple[Document, list[str]]:
         """The document with its furniture marked, and the texts of that; one that is nothing else is left as it is."""
-        marked_already = list(_furniture_of(document))
+        marked_already = list(furniture_of(document))
         furniture = self.blocks(document)
         all_blocks = [block for _, blocks in blocks_of(document) for block in blocks]
         if not furniture or len(furniture) == len(all_blocks):
@@ -90,8 +90,8 @@ class Furniture:
         return replace(document, sections=tuple(ordered)), [*marked_already, *texts]
 
 
-def _furniture_of(document: Document) -> Iterator[str]:
-    """What the reader has marked itself."""
+def furniture_of(document: Document) -> Iterator[str]:
+    """The texts that are marked as furniture in a document."""
     for section, following in pairwise([*document.sections, Section(len(document.text))]):
         if section.kind == "furniture":
             yield document.text[section.start : following.start].strip()

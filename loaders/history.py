@@ -30,20 +30,23 @@ _COUNTS = (
     "unchanged",
     "rejected",
     "skipped",
+    "renamed",
     "deleted",
     "passages",
     "left_out",
     "left_out_words",
+    "left_out_growth",
     "stopped",
 )
 
 
-def note_ingest(location: Path, summary: Summary, paths: Sequence[str], when: datetime | None = None) -> None:
+def note_ingest(
+    location: Path, summary: Summary, paths: Sequence[str], when: datetime | None = None, *, rebuilt: bool = False
+) -> None:
     """Write down that a run has ended. A disk that takes no line more is no reason for the run to fail."""
     counts = {name: getattr(summary, name) for name in _COUNTS}
     line = {"when": (when or datetime.now(UTC)).isoformat(timespec="seconds"), "paths": list(paths), **counts}
-    with suppress(OSError), _beside(location, "ingests").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+    _append(_beside(location, "ingests"), {**line, "rebuilt": rebuilt})
 
 
 def ingests(location: Path, most: int = MOST) -> list[dict[str, Any]]:
@@ -55,8 +58,7 @@ def note_model(location: Path, fingerprint: str, model: str) -> None:
     """Write down where a model is that an index is about to be of."""
     place = model if model == DEFAULT_MODEL else str(Path(model).expanduser().absolute())
     line = {"fingerprint": fingerprint, "model": place}
-    with suppress(OSError), _beside(location, "models").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+    _append(_beside(location, "models"), line)
 
 
 def models(location: Path, fingerprint: str) -> list[str]:
@@ -66,12 +68,17 @@ def models(location: Path, fingerprint: str) -> list[str]:
 
 
 def left_out(location: Path) -> dict[str, int]:
-    """How many menus, footers and the like the ingests of this index met and did not index, and how many words."""
+    """How many menus, footers and the like of its documents this index leaves out, and how many words."""
     sums = {"blocks": 0, "words": 0}
     for line in _lines(_beside(location, "ingests")):
-        for name, key in (("blocks", "left_out"), ("words", "left_out_words")):
-            value = line.get(key, 0)
-            sums[name] += value if isinstance(value, int) else 0
+        before = {
+            "blocks": line.get("left_out", 0),
+            "words": line.get("left_out_words", 0),
+        }  # of versions that had no more
+        growth = line.get("left_out_growth") or before
+        for name in sums:
+            value = growth.get(name, 0) if isinstance(growth, dict) else 0
+            sums[name] = max(0, (0 if line.get("rebuilt") else sums[name]) + (value if isinstance(value, int) else 0))
     return sums
 
 
@@ -87,6 +94,14 @@ def rejects_path(location: Path) -> Path:
 
 def _beside(location: Path, what: str) -> Path:
     return location.with_name(f"{location.name}.{what}.jsonl")
+
+
+def _append(path: Path, line: dict[str, Any]) -> None:
+    """One more line. In a folder from elsewhere a link at this place must not lead to another file."""
+    with suppress(OSError):
+        if not path.is_symlink():
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,8 @@ from sparc_search.records import BlockKind, Document
 
 from .builder import TextBuilder
 from .decode import guessed, whole
-from .limits import METADATA_CHARACTERS, TEXT_BYTES
+from .front_matter import front_matter
+from .limits import TEXT_BYTES
 from .tables import Cell, head_and_rows
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
 
-_FENCE: Final = "---"
 _TERM: Final = 80  # characters of an item under which a nested list stands
 _DEFINED: Final = re.compile(r"[^\n]+(?:\n: [^\n]+)+(?:\n(?!: )[^\n]+)*")  # a term and its definitions, a line each
 _NESTING: Final = 100  # levels of lists and quotations (an item is one below its list); what is deeper has no markup
@@ -37,7 +37,7 @@ class MarkdownReader(Reader):
     def read(self, stream: BinaryIO, source: str, options: Mapping[str, str]) -> Iterator[Document]:
         """The one document of the file."""
         found = guessed(whole(stream, TEXT_BYTES))
-        metadata, body = _front_matter(found.text)
+        metadata, body = front_matter(found.text)
         metadata |= found.metadata
         builder = TextBuilder()
         builder.facts(metadata, body)
@@ -51,25 +51,6 @@ reader = MarkdownReader()
 def add_markdown(builder: TextBuilder, text: str) -> None:
     """Add what a text in Markdown holds."""
     _Walk(builder).through(_parser().parse(text))
-
-
-def _front_matter(text: str) -> tuple[dict[str, str], str]:
-    """The `key: value` lines between two `---` at the top, and what comes after them."""
-    lines = text.splitlines(keepends=True)
-    if not lines or lines[0].strip() != _FENCE:
-        return {}, text
-    for number, line in enumerate(lines[1:], start=1):
-        if line.strip() in (_FENCE, "..."):
-            return dict(_pairs(lines[1:number])), "".join(lines[number + 1 :])
-    return {}, text
-
-
-def _pairs(lines: list[str]) -> Iterator[tuple[str, str]]:
-    for line in lines:
-        key, colon, value = line.partition(":")
-        value = value.strip().strip("\"'")
-        if colon and value and not line[0].isspace() and len(value) <= METADATA_CHARACTERS:
-            yield key.strip().lower(), value
 
 
 def _parser() -> MarkdownIt:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from sparc_search.records import Passage
 
 from .plan import Plan
 
-Kind = Literal["indexed", "unchanged", "rejected", "skipped", "deleted"]
+Kind = Literal["indexed", "unchanged", "rejected", "skipped", "renamed", "deleted"]
+REMOVED: Final[tuple[Kind, ...]] = ("renamed", "deleted")
+"""What becomes of documents that are not read: their files are gone."""
 Stopped = Literal["", "interrupted", "too many rejects"]
 
 
@@ -56,7 +58,11 @@ class Summary:
     unchanged: int = 0
     rejected: int = 0
     skipped: int = 0
+    renamed: int = 0
+    """Deleted, because their files are gone and the same text stands in a file that is new."""
     deleted: int = 0
+    gone: int = 0
+    """Files that the index knows from these paths and that are no longer there; `--sync` deletes their documents."""
     unfinished: int = 0
     passages: int = 0
     tokens: int = 0
@@ -73,9 +79,13 @@ class Summary:
     """Of a dry run: how the first documents would be cut."""
     encodings: Mapping[str, int] = field(default_factory=dict)
     """Indexed documents that are not UTF-8, by the encoding they were read as."""
+    languages: Mapping[str, int] = field(default_factory=dict)
+    """Indexed documents in languages that the model was not trained for, as far as that can be told."""
     left_out: int = 0
     """Menus, footers and other blocks of the indexed documents that are not indexed."""
     left_out_words: int = 0
+    left_out_growth: Mapping[str, int] = field(default_factory=dict)
+    """By how many blocks and words what the index leaves out has grown: less that of replaced and deleted documents."""
     first_left_out: tuple[str, ...] = ()
     """Of a dry run: the commonest of them."""
     dry_run: bool = False
@@ -86,7 +96,7 @@ class Summary:
     @property
     def found_nothing(self) -> bool:
         """Whether everything that was met was passed over."""
-        return self.read == self.skipped and not self.deleted
+        return self.read == self.skipped and not (self.deleted or self.renamed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +113,10 @@ class Report:
     """Of those that were indexed."""
     rejects: tuple[Outcome, ...] = ()
     """Which documents were rejected, and why."""
+
+    def __add__(self, other: Report) -> Report:
+        """Both together."""
+        return Report(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Report)))
 
 
 Event = Plan | Outcome | IngestProgress | Summary

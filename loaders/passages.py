@@ -188,18 +188,18 @@ def _row(text: str, row: Block, names: Sequence[str], encoder: Encoder) -> Itera
     """A row in words; one that is wider than the window as several pieces, each with the row's first cell before it."""
     if row.kind == "head":
         parts = head_in_words(row)
-        if _count(text, parts, encoder) <= encoder.window:
+        if _fits(text, parts, encoder):
             cells = [cell for cell in row.cells if cell[0] < cell[1]]
             yield replace(_row_piece(text, row, cells, parts, encoder), introduces=True)
             return
     parts, cells = list[Part](), list[Range]()
     for cell, said, said_first in cells_in_words(text, row, names):
         longer: list[Part] = [*parts, *said, cell] if cells else [*said_first, cell]
-        if cells and _count(text, longer, encoder) > encoder.window:
+        if cells and not _fits(text, longer, encoder):
             yield _row_piece(text, row, cells, parts, encoder)
             longer, cells = [*said_first, cell], []
         parts, cells = longer, [*cells, cell]
-        if len(cells) == 1 and _count(text, parts, encoder) > encoder.window:
+        if len(cells) == 1 and not _fits(text, parts, encoder):
             for start, end, tokens in _fitting(text, *cell, encoder, lines=False):
                 yield Piece(start, end, tokens, ((start, end),), (Border(start, "cell"),), row.under, kind="row")
             parts, cells = [], []
@@ -213,8 +213,14 @@ def _row_piece(text: str, row: Block, cells: Sequence[Range], parts: Sequence[Pa
     return Piece(start, end, _count(text, parts, encoder), tuple(parts), borders, row.under, kind="row")
 
 
+def _fits(text: str, parts: Sequence[Part], encoder: Encoder) -> bool:
+    """Whether the window holds some parts; no piece is less than a character, so little text is not even counted."""
+    said = rendered(text, parts)
+    return len(said) < encoder.window or encoder.token_count(said) <= encoder.window
+
+
 def _count(text: str, parts: Sequence[Part], encoder: Encoder) -> int:
-    return len(encoder.token_offsets(rendered(text, parts)))
+    return encoder.token_count(rendered(text, parts))
 
 
 def _fitting(text: str, start: int, end: int, encoder: Encoder, lines: bool) -> Iterator[tuple[int, int, int]]:
@@ -222,13 +228,13 @@ def _fitting(text: str, start: int, end: int, encoder: Encoder, lines: bool) -> 
     start, end = trimmed(text, start, end)
     while start < end:
         block = text[start : min(end, start + _BLOCK * encoder.window)]
-        offsets = encoder.token_offsets(block)
-        if len(offsets) <= encoder.window and start + len(block) == end:
-            yield start, end, len(offsets)
+        last = start + len(block) == end
+        if last and (tokens := encoder.token_count(block)) <= encoder.window:
+            yield start, end, tokens
             return
-        length = _cut_length(block, offsets, encoder, lines, last=start + len(block) == end)
+        length = _cut_length(block, encoder.token_offsets(block), encoder, lines, last)
         piece_start, piece_end = trimmed(text, start, start + length)
-        yield piece_start, piece_end, len(encoder.token_offsets(text[piece_start:piece_end]))
+        yield piece_start, piece_end, encoder.token_count(text[piece_start:piece_end])
         start, _ = trimmed(text, start + length, end)
 
 
@@ -237,7 +243,7 @@ def _cut_length(block: str, offsets: Sequence[tuple[int, int]], encoder: Encoder
     room = encoder.window
     while True:
         length = _best_cut(block, offsets, room, lines, last)
-        count = len(encoder.token_offsets(block[:length].rstrip()))
+        count = encoder.token_count(block[:length].rstrip())
         if count <= encoder.window or room == 1:
             return length
         room = max(1, min(room, len(offsets)) - (count - encoder.window))  # a cut inside a word made more pieces of it
@@ -301,7 +307,8 @@ def _join(text: str, first: Piece, second: Piece, encoder: Encoder) -> Piece | N
     if not known or apart or first.tokens + second.tokens > 2 * encoder.window:
         return None
     parts = _joined_parts(first, second)
-    tokens = _count(text, parts, encoder)
+    adds_up = encoder.additive and (len(parts) > 1 or text[first.end : second.start].isspace())
+    tokens = first.tokens + second.tokens if adds_up else _count(text, parts, encoder)
     if tokens > encoder.window:
         return None
     borders, names = (*first.borders, *second.borders), first.names | second.names

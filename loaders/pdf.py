@@ -19,7 +19,10 @@ from sparc_search.records import BlockKind, Document
 
 from .builder import TextBuilder
 from .decode import whole
+from .furniture import is_furniture
 from .limits import JSON_BYTES, METADATA_CHARACTERS
+from .pdf_tables import Found, Word, Words, tables
+from .tables import Cell, head_and_rows
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage
@@ -34,6 +37,7 @@ _GAP: Final = 1.35  # times the usual distance of lines: a paragraph ends
 _EDGE: Final = 2  # lines at the top and bottom of a page that can be running heads
 _RUNNING: Final = 3  # pages that share one
 _LEVELS: Final = 5
+_WORD: Final = re.compile(r"[^\s\0]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class _Line:
     top: float = 0.0
     last: float = 0.0
     """The top of its last letter: lower, where a broken word was put together and two lines with it."""
+    words: tuple[Word, ...] = ()
+    """Where each of its words stands."""
 
 
 class PdfReader(Reader):
@@ -78,7 +84,7 @@ def _document(file: PdfDocument, source: str) -> Document:
     running, sizes = _running_heads(pages), _Sizes(line for page in pages for line in page)
     for number, page in enumerate(pages, start=1):
         builder.page(number)
-        _add_page(builder, page, running, sizes)
+        _Page(builder, page, running, sizes).add()
     title, metadata = _information(file)
     return builder.build(source, source, title, metadata)
 
@@ -93,10 +99,20 @@ def _lines(page: PdfTextPage) -> Iterator[_Line]:
             first = at + len(line) - len(line.lstrip())
             if exact:
                 top, last = (page.get_charbox(place, loose=True)[3] for place in (first, at + len(line.rstrip()) - 1))
-                yield _Line(words, round(raw.FPDFText_GetFontSize(page.raw, first), 1), top, last)
+                size = round(raw.FPDFText_GetFontSize(page.raw, first), 1)
+                placed = tuple(_words(page, line, at)) if top == last else ()
+                yield _Line(words, size, top, last, placed)
             else:
                 yield _Line(words)
         at += len(line) + 2
+
+
+def _words(page: PdfTextPage, line: str, at: int) -> Iterator[Word]:
+    """The words of a line that begins at a character of its page."""
+    for match in _WORD.finditer(line):
+        left = page.get_charbox(at + match.start(), loose=True)[0]
+        right = page.get_charbox(at + match.end() - 1, loose=True)[2]
+        yield Word(match[0].replace(_MENDED, ""), left, right)
 
 
 class _Sizes:
@@ -128,35 +144,73 @@ def _without_numbers(line: _Line) -> str:
     return _NUMBER.sub("0", line.text)
 
 
-def _add_page(builder: TextBuilder, page: Sequence[_Line], running: frozenset[str], sizes: _Sizes) -> None:
-    distances = sorted(above.last - below.top for above, below in pairwise(page) if above.last > below.top)
-    usual = distances[len(distances) // 4] if distances else 0.0  # most lines of a page stand in paragraphs
-    lines: list[_Line] = []
-    heading: list[_Line] = []
+class _Page:
+    """Puts the lines of a page together to headings, paragraphs, items and tables."""
 
-    def end_block() -> None:
-        if heading:
-            builder.heading(sizes.level(heading[0]), " ".join(line.text for line in heading))
-            heading.clear()
-        if lines:
-            kind: BlockKind = "item" if _BULLET.match(lines[0].text) else "paragraph"
-            # A word broken at the end of a line would never be found again.
-            builder.block(_HYPHEN.sub(r"\1", "\n".join(line.text for line in lines)), kind)
-            lines.clear()
+    def __init__(self, builder: TextBuilder, lines: Sequence[_Line], running: frozenset[str], sizes: _Sizes) -> None:
+        self._builder, self._lines, self._running, self._sizes = builder, lines, running, sizes
+        distances = sorted(above.last - below.top for above, below in pairwise(lines) if above.last > below.top)
+        self._usual = distances[len(distances) // 4] if distances else 0.0  # most lines stand in paragraphs
+        self._open: list[_Line] = []
+        self._heading: list[_Line] = []
 
-    for number, line in enumerate(page):
-        if (number < _EDGE or number >= len(page) - _EDGE) and _without_numbers(line) in running:
-            end_block()
-            builder.block(line.text, "furniture")
-        elif sizes.level(line):
-            if lines or (heading and heading[-1].size != line.size):
-                end_block()
-            heading.append(line)
+    def add(self) -> None:
+        """Add all of it."""
+        found = {
+            table.first: table
+            for table in tables([Words(line.words, line.size) for line in self._lines], self._is_text)
+        }
+        at = 0
+        while at < len(self._lines):
+            table = found.get(at)
+            if table:
+                self._table(table)
+            else:
+                self._line(at, self._lines[at])
+            at = table.last if table else at + 1
+        self._end_block()
+
+    def _is_text(self, number: int) -> bool:
+        """Whether a line may be one of a table: not if it is a heading, an item, or one of a table of contents."""
+        line = self._lines[number]
+        other = _BULLET.match(line.text) or is_furniture(line.text) or self._sizes.level(line)
+        return bool(line.words) and not (other or self._is_running(number))
+
+    def _is_running(self, number: int) -> bool:
+        at_edge = number < _EDGE or number >= len(self._lines) - _EDGE
+        return at_edge and _without_numbers(self._lines[number]) in self._running
+
+    def _table(self, table: Found) -> None:
+        self._end_block()
+        if table.prose:
+            for column in zip(*table.rows, strict=True):
+                self._builder.block(_HYPHEN.sub(r"\1", "\n".join(line for line in column if line)))
         else:
-            if heading or (lines and (_BULLET.match(line.text) or _is_apart(lines, line, usual))):
-                end_block()
-            lines.append(line)
-    end_block()
+            self._builder.table(*head_and_rows([[Cell(cell) for cell in row] for row in table.rows]))
+
+    def _line(self, number: int, line: _Line) -> None:
+        if self._is_running(number):
+            self._end_block()
+            self._builder.block(line.text, "furniture")
+        elif self._sizes.level(line):
+            if self._open or (self._heading and self._heading[-1].size != line.size):
+                self._end_block()
+            self._heading.append(line)
+        else:
+            begins = self._open and (_BULLET.match(line.text) or _is_apart(self._open, line, self._usual))
+            if self._heading or begins:
+                self._end_block()
+            self._open.append(line)
+
+    def _end_block(self) -> None:
+        if self._heading:
+            words = " ".join(line.text for line in self._heading)
+            self._builder.heading(self._sizes.level(self._heading[0]), words)
+        if self._open:
+            kind: BlockKind = "item" if _BULLET.match(self._open[0].text) else "paragraph"
+            # A word broken at the end of a line would never be found again.
+            self._builder.block(_HYPHEN.sub(r"\1", "\n".join(line.text for line in self._open)), kind)
+        self._heading, self._open = [], []
 
 
 def _is_apart(lines: Sequence[_Line], line: _Line, usual: float) -> bool:

@@ -14,10 +14,11 @@ finished with, so nothing can pile up and nothing can lock up.
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -32,12 +33,13 @@ from .budget import Budget
 from .checks import complaint
 from .encoding import Done, Encoding, Job
 from .formats import Formats
+from .furniture import furniture_of
 from .learning import learned_furniture
 from .outcomes import Event, Kind, Outcome, Stopped
 from .passages import content_hash
 from .plan import Plan
 from .reading import Read, Reading
-from .seen import Seen, vanished
+from .seen import Seen, moved_away, vanished
 from .stages import (
     Arrivals,
     Arrived,
@@ -56,7 +58,8 @@ from .stages import (
     cost,
 )
 from .target import Target
-from .walk import Passed, Root, walk
+from .walk import Found, Passed, Root, walk
+from .watching import within
 
 Item = TypeVar("Item")
 
@@ -111,9 +114,10 @@ class _Run:
         self._encoder = EncoderThread(self._encoding, cuts, self._inbox, self._ending)
         self._threads = (*self._readers, self._cutter, self._encoder)
         self._seen = Seen()
-        self._accounts = Accounts()
+        self._accounts = Accounts(str(encoder.card.get("language", "")) if encoder else "")
         self._new_characters = 0  # of all documents that must be encoded
         self._unwritten: list[Done] = []
+        self._replaced: set[str] = set()  # ids under way that the index has with other content
         self._last_commit = time.monotonic()
         self._size_before = target.size()
 
@@ -121,10 +125,15 @@ class _Run:
         plan = self._plan
         formats = Formats(plan.format)
         furniture = learned_furniture(plan, formats)
-        found = Shared(iter(plan.only) if plan.only is not None else walk(plan.roots, plan.filters))
+        found = Shared(iter(plan.only) if plan.only is not None else self._walk())
         for _ in range(max(1, plan.readers)):
-            reading = Reading(formats, plan.options, plan.corpus, plan.limits, furniture)
+            reading = Reading(formats, plan.options, plan.corpus, plan.limits, furniture, plan.part)
             yield ReaderThread(reading, found, self._arrivals, self._inbox, self._budget, self._ending)
+
+    def _walk(self) -> Iterator[Found | Passed]:
+        touched = self._plan.touched
+        entries = walk(self._plan.roots, self._plan.filters)
+        return (entry for entry in entries if touched is None or within(entry.source, touched))
 
     def events(self) -> Iterator[Event]:
         """Everything that happens."""
@@ -156,8 +165,8 @@ class _Run:
                 self._end()
         yield self._progress("writing")
         yield from self._commit()
-        if self._plan.sync and not self._stopped():
-            yield self._progress("deleting")
+        if self._plan.roots and not self._stopped() and (self._plan.sync or self._target.knows_sources()):
+            yield self._progress("deleting" if self._plan.sync else "")
             yield from self._delete_vanished()
         yield self._summary()
 
@@ -231,6 +240,8 @@ class _Run:
                 yield self._ended("unchanged", job.document, job.root)
             else:
                 self._new_characters += len(job.document.text)
+                if job.document.id in known:
+                    self._replaced.add(job.document.id)
                 self._jobs.put(job)
 
     def _passed(self, item: Passed) -> Outcome:
@@ -280,6 +291,7 @@ class _Run:
             done.encoded for done in finished if done.encoded and (done.encoded.passages or _moves(done.cut.job.root))
         ]
         with self._accounts.timing("write"):
+            self._forget([done.document.id for done in encoded if done.document.id in self._replaced])
             refused = self._target.add(encoded)
         self._last_commit = time.monotonic()
         for done in finished:
@@ -294,7 +306,17 @@ class _Run:
             return self._ended("rejected", document, root, done.problem, "check its text; retry with --retry-rejects")
         if not done.cut.passages and not _moves(root):
             return self._ended("skipped", document, root, "no text")
+        if document.id not in self._replaced:
+            self._seen.add(document)
+        self._replaced.discard(document.id)
         return self._ended("indexed", document, root, passages=len(done.cut.passages))
+
+    def _forget(self, ids: Sequence[str]) -> list[Document]:
+        """These documents as the index has them until now; what they leave out will not count any more."""
+        texts = self._target.texts(ids)
+        for document in texts:
+            self._accounts.left_out_before.update(list(furniture_of(document)))
+        return texts
 
     def _ended(
         self, kind: Kind, document: Document, root: Root, reason: str = "", remedy: str = "", passages: int = 0
@@ -312,15 +334,33 @@ class _Run:
 
     def _delete_vanished(self) -> Iterator[Event]:
         plan = self._plan
-        for document_id, source in vanished(self._target, plan.roots, plan.filters, self._seen, plan.corpus):
-            self._seen.miss(document_id, source)  # first all of them: nothing is deleted under a running query
+        found = vanished(self._target, plan.roots, plan.filters, self._seen, plan.corpus)
+        for document_id, source in (*found, *moved_away(self._target, plan.roots, self._seen, plan.corpus)):
+            if plan.touched is None or within(source, plan.touched):
+                self._seen.miss(document_id, source)  # first all of them: nothing is deleted under a running query
         gone = self._seen.missed()
-        while some := list(islice(gone, _DELETE_AT_ONCE)):
+        files: set[str] = set()
+        while some := dict(islice(gone, _DELETE_AT_ONCE)):
+            renamed = self._renamed(some)
+            covered = {id for id, source in some.items() if any(root.covers(source) for root in plan.roots)}
+            deleted = (covered if plan.sync else set()) - renamed.keys()
+            files |= {some[id] for id in covered - deleted - renamed.keys() if not os.path.lexists(some[id])}
             if not plan.dry_run:
                 with self._accounts.timing("delete"):
-                    self._target.delete([document_id for document_id, _ in some])
-            for document_id, source in some:
-                yield self._accounts.ended(Outcome("deleted", document_id, source, "no longer in its source"))
+                    self._forget([*renamed, *deleted])
+                    self._target.delete([*renamed, *deleted])
+            for id in (id for id in some if id in renamed or id in deleted):
+                kind: Kind = "renamed" if id in renamed else "deleted"
+                reason = f"now {renamed[id]}" if id in renamed else "no longer in its source"
+                yield self._accounts.ended(Outcome(kind, id, some[id], reason))
+        self._accounts.gone = len(files)
+
+    def _renamed(self, missed: Mapping[str, str]) -> dict[str, str]:
+        """Those of the missed documents (ids and sources) whose text stands in a new one, with the id of that."""
+        if not self._seen.any_new():
+            return {}
+        texts = self._target.texts([id for id, source in missed.items() if not os.path.lexists(source)])
+        return {document.id: new for document in texts if (new := self._seen.same(document.text))}
 
     def _summary(self) -> Event:
         stages = {"read": sum(reader.seconds for reader in self._readers), **self._encoding.seconds}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .limits import ChildLimits
+from .parts import Part
 from .patterns import Filters
 from .reading import Read
 from .walk import Found, Passed, Root
@@ -33,8 +34,12 @@ class Plan:
     max_rejects: int | None = None
     only: Sequence[Found | Passed] | None = None
     """These files instead of all that the roots hold."""
+    touched: frozenset[str] | None = None
+    """Only what stands at or below these paths, of what the roots hold: all else is as it was."""
     documents: Iterable[Read | Passed] | None = None
     """These documents, and no files at all. They are taken in the thread that runs the plan."""
+    part: Part = field(default_factory=Part)
+    """Only this part of what the files hold. All of them are read."""
     limits: ChildLimits = field(default_factory=ChildLimits)
 
 

@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack
 from sparc_search import plugins
 from sparc_search.errors import UsageError
 
+from .parts import Part
 from .patterns import Filters
 from .plan import BATCH_TOKENS, Plan, usual_readers
 from .rejects import rejected_before
@@ -38,6 +39,8 @@ class FileOptions(TypedDict, total=False):
     """Word pieces that are encoded at once; more of them for a GPU."""
     readers: int | None
     """Files read at the same time."""
+    part: str
+    """Take only this part of the documents, such as `3/16`."""
 
 
 def plan_files(
@@ -58,6 +61,9 @@ def plan_files(
         )
     if rebuild and dry_run:
         raise UsageError("--rebuild and --dry-run exclude each other", "leave out one of them")
+    part = Part.parsed(options.get("part", "1/1"))
+    if sync and part.of > 1:
+        raise UsageError("`sync` would delete the documents of all other parts", "leave out one of the two")
     format = options.get("format", "")
     if format:
         plugins.load("readers", format)  # an unknown name is said now
@@ -77,4 +83,5 @@ def plan_files(
         readers=options.get("readers") or usual_readers(),
         max_rejects=options.get("max_rejects"),
         only=rejected_before(retry) if retry else None,
+        part=part,
     )

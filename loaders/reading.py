@@ -20,6 +20,7 @@ from .compressed import decompressed
 from .formats import HEAD_BYTES, Formats, by_content
 from .furniture import Furniture
 from .limits import JSON_BYTES, ChildLimits
+from .parts import Part
 from .resuming import Item, items_of
 from .sandbox import Sandbox
 from .walk import Found, Passed, Root
@@ -49,9 +50,10 @@ class Reading:
         corpus: str = "",
         limits: ChildLimits | None = None,
         furniture: Furniture | None = None,
+        part: Part | None = None,
     ) -> None:
         self._formats, self._options, self._corpus = formats, options, corpus
-        self._furniture = furniture or Furniture()
+        self._furniture, self._part = furniture or Furniture(), part or Part()
         self._sandbox = Sandbox(limits)
         self.bytes_read = 0
         """Bytes of the files read so far; may be looked at from another thread."""
@@ -65,7 +67,12 @@ class Reading:
         self._sandbox.close()
 
     def everything(self, entries: Iterable[Found | Passed]) -> Iterator[Read | Passed]:
-        """All documents of all files, and what is passed over."""
+        """All documents of all files, and what is passed over, as far as it is in the part that is read."""
+        for item in self._items_of_all(entries):
+            if self._part.holds(item.document.id if isinstance(item, Read) else os.path.basename(item.source)):
+                yield item
+
+    def _items_of_all(self, entries: Iterable[Found | Passed]) -> Iterator[Read | Passed]:
         for entry in entries:
             if isinstance(entry, Passed):
                 yield entry
@@ -108,6 +115,8 @@ class Reading:
                 _copy(file, spool)
                 yield from self._sandbox.read(name, spool, entry.name, self._options)
         else:
+            if entry.root.kind != "stdin":
+                os.lseek(file.fileno(), 0, os.SEEK_SET)  # its beginning may have been looked at
             yield from self._sandbox.read(name, file, entry.name, self._options)
 
     def _format(self, entry: Found, stream: BufferedReader) -> str:

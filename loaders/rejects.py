@@ -28,6 +28,7 @@ class RejectFile:
         """Write one reject; it is in the file when this returns."""
         if self._file is None:
             self._part.parent.mkdir(parents=True, exist_ok=True)
+            self._part.unlink(missing_ok=True)  # it may be a link, in a folder from elsewhere
             self._file = self._part.open("w", encoding="utf-8", buffering=1)
         self._file.write(json.dumps(_line(outcome)) + "\n")
 

@@ -5,11 +5,13 @@ Kept in a temporary database on disk, so that memory does not grow with them.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 from sparc_search.errors import DiskFull
+from sparc_search.records import Document
 
 from .patterns import Filters
 from .target import Target
@@ -26,6 +28,7 @@ class Seen:
             "CREATE TABLE ids (id BLOB PRIMARY KEY, hash TEXT) WITHOUT ROWID;"
             "CREATE TABLE unsure (source TEXT PRIMARY KEY) WITHOUT ROWID;"
             "CREATE TABLE gone (id TEXT PRIMARY KEY, source TEXT) WITHOUT ROWID;"
+            "CREATE TABLE new (text BLOB PRIMARY KEY, id TEXT) WITHOUT ROWID;"
             "BEGIN;"
         )
 
@@ -39,6 +42,19 @@ class Seen:
 
     def __contains__(self, document_id: str) -> bool:
         return self._first("SELECT 1 FROM ids WHERE id = ?", (_key(document_id),)) is not None
+
+    def add(self, document: Document) -> None:
+        """Remember a document that the index did not have."""
+        self._first("INSERT OR IGNORE INTO new VALUES (?, ?)", (_key(document.text), document.id))
+
+    def any_new(self) -> bool:
+        """Whether there was any."""
+        return self._first("SELECT 1 FROM new LIMIT 1", ()) is not None
+
+    def same(self, text: str) -> str:
+        """The id of a new document with this very text; empty if there is none."""
+        row = self._first("SELECT id FROM new WHERE text = ?", (_key(text),))
+        return str(row[0]) if row else ""
 
     def doubt(self, source: str) -> None:
         """Something at (or below) this source could not be read: what the index has from there stays."""
@@ -101,5 +117,14 @@ def _left_out(path: str, filters: Filters) -> bool:
     return bool(filters.why_not(path)) or any(filters.why_not(parent, folder=True) for parent in parents)
 
 
-def _key(document_id: str) -> bytes:
-    return blake2b(document_id.encode(), digest_size=16).digest()
+def moved_away(target: Target, roots: Sequence[Root], seen: Seen, corpus: str = "") -> Iterator[tuple[str, str]]:
+    """Id and source of each document whose file is gone from the folder of a named file, which it may have become."""
+    prefix = f"{corpus}/" if corpus else ""
+    for folder in sorted({f"{os.path.dirname(root.path)}/" for root in roots if root.kind == "file"}):
+        for document_id, source in target.documents_from(folder):
+            if document_id.startswith(prefix) and document_id not in seen and not os.path.lexists(source):
+                yield document_id, source
+
+
+def _key(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=16).digest()

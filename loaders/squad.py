@@ -20,11 +20,11 @@ from .resuming import Item, Resuming, located
 class SquadReader(Reader):
     """SQuAD JSON: one article is one document; questions and answers are left out."""
 
-    suffixes = (".json",)
+    suffixes = ()  # .json is looked into by the reader of JSON
 
     def read(self, stream: BinaryIO, source: str, options: Mapping[str, str]) -> Iterator[Document]:
         """One document for each article; a bad article is one reject, and the next one is read."""
-        return Resuming(_items(_articles(decoded(whole(stream, JSON_BYTES))), source))
+        return Resuming(items(_articles(decoded(whole(stream, JSON_BYTES))), source))
 
 
 reader = SquadReader()
@@ -41,7 +41,14 @@ def _articles(text: str) -> list[Any]:
     return articles
 
 
-def _items(articles: list[Any], source: str) -> Iterator[Item]:
+def is_squad(value: Any) -> bool:
+    """Whether a value of JSON is a file of SQuAD."""
+    articles = value.get("data") if isinstance(value, dict) else None
+    return isinstance(articles, list) and any(isinstance(one, dict) and "paragraphs" in one for one in articles)
+
+
+def items(articles: list[Any], source: str) -> Iterator[Item]:
+    """A document or reject for each article."""
     for number, article in enumerate(articles, start=1):
         try:
             yield located(f"article {number}", _document, article, number, source)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 
-from sparc_search.engine import Admin, Engine, supports
+from sparc_search.engine import Admin, Engine, View, supports
+from sparc_search.records import Document
 from sparc_search.stored import EncodedDocument, Refusal
 
 
@@ -43,6 +45,18 @@ class Target:
         if self._engine is not None:
             with self._engine.view() as view:
                 yield from view.documents_from(source_prefix)
+
+    def knows_sources(self) -> bool:
+        """Whether the engine can tell which documents came from where, and what they say."""
+        with nullcontext() if self._engine is None else self._engine.view() as view:
+            return view is not None and supports(view, View.documents_from) and supports(view, View.documents)
+
+    def texts(self, ids: Sequence[str]) -> list[Document]:
+        """Those of these documents that are there, without their passages; none if the engine cannot give them."""
+        if not ids or self._engine is None:
+            return []
+        with self._engine.view() as view:
+            return list(view.texts(ids)) if supports(view, View.documents) else []
 
     def size(self) -> int | None:
         """Bytes that the index takes, if the engine can tell."""

@@ -24,6 +24,9 @@ class Encoder(ABC):
     window: int
     """Most word pieces a passage may have."""
 
+    tuned: str = ""
+    """Fingerprint of its question side, if that was tuned apart from the passages' (`sparc-search tune`)."""
+
     card: Mapping[str, Any] = {}
     """What is known of the model: how it was trained, how good it is, how its confidence is calibrated."""
 
@@ -32,6 +35,10 @@ class Encoder(ABC):
 
     arithmetic: str = ""
     """By which arithmetic it encodes passages, such as `onnx fp32`: the same weights give other numbers by another."""
+
+    additive: bool = False
+    """Whether no word piece depends on what is beyond white space: then counts of texts can be added up, which makes
+    cutting quicker."""
 
     # --- what must be there ----------------------------------------------------------------------------------------
 
@@ -52,8 +59,16 @@ class Encoder(ABC):
     def prepare(self) -> None:  # noqa: B027  (there may be nothing to load)
         """Load now what is otherwise loaded at the first use."""
 
+    def token_count(self, text: str) -> int:
+        """How many word pieces `text` has, if that can be told sooner than their offsets: ingest asks it most."""
+        return len(self.token_offsets(text))
+
     def in_batches_of(self, tokens: int) -> Encoder:
         """The same encoder with batches of at most so many word pieces, padding included; `--batch-tokens` asks."""
+        return self
+
+    def untuned(self) -> Encoder:
+        """The same encoder, its questions as they were before they were tuned."""
         return self
 
     def piece(self, token_id: int) -> str:

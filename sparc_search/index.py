@@ -24,6 +24,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -37,15 +38,15 @@ from .errors import IndexFailure, IndexMismatch, IndexNotFound, ModelError, NotT
 from .opening import derived_vectors, open_encoder, open_engine, rebuild_engine, restore_engine, upgrade_engine
 from .records import STRATEGIES, UNITS, Document, EncodedQuestion, Passage, Reply, Strategy, Unit
 from .search import confidence
-from .search.coordinator import Coordinator, SearchOptions
 from .settings import Settings, load
 from .stored import EncodedDocument, Listing, Proposals
 
-if TYPE_CHECKING:  # to ask a question none of this is needed
+if TYPE_CHECKING:  # to ask a question none of this is needed, or not yet
     from .loaders.given import Given
     from .loaders.outcomes import Report, Summary
     from .loaders.planning import FileOptions
     from .loaders.running import Listener
+    from .search.coordinator import Coordinator, SearchOptions
     from .search.rereading import Rereader
     from .stores.verification import Verification
 
@@ -253,8 +254,9 @@ class Index:
     ) -> Proposals:
         """The passages that sparse and dense search propose for a question, best first, before any is scored.
 
-        >>> [hit.passage_id[:5] for hit in index.proposals("When was the Eiger climbed?").dense.hits]
-        ['eiger', 'balti']
+        >>> titles = {passage.id: passage.title for passage in index.passages()}
+        >>> [titles[hit.passage_id] for hit in index.proposals("When was the Eiger climbed?").dense.hits]
+        ['Eiger', 'Baltic Sea']
         """
         options = self._options(None, "phrase", strategy, where, False, False, "never")
 
@@ -316,6 +318,8 @@ class Index:
         all: bool,
         read: int | str | None,
     ) -> SearchOptions:
+        from .search.coordinator import SearchOptions
+
         settings = self.settings
         to_read, below = self._to_read(settings.read if read is None else read)
         k = settings.top_k if k is None else k
@@ -392,7 +396,7 @@ class Index:
         `sync` deletes what these paths no longer hold, `rebuild` makes the index anew from them, `dry_run` writes
         nothing. What is rejected goes to a file beside the index (or to `rejects`); `retry_rejects` reads that again.
         Options are `format`, `include` and `exclude` (lists of globs), `no_ignore`, `corpus`, `id_field`, `text_field`,
-        `title_field`, `max_rejects`, `batch_tokens` and `readers`.
+        `title_field`, `max_rejects`, `batch_tokens`, `readers` and `part`.
 
         `on_event` is told the plan, what becomes of each document, how far it is, and the summary. Setting `stop` ends
         the run after the batch in flight; the same call goes on from there later. A rebuild that was stopped, or that
@@ -419,9 +423,110 @@ class Index:
         writing = self._rebuilding(encoder, self.settings) if rebuild else self._writing(encoder.fingerprint)
         with suppress(_KeepOldIndex), writing as engine:
             summary = run_files(plan, encoder, engine, RejectFile(place), on_event, stop)
-            note_ingest(self.settings.index, summary, [str(path) for path in paths])
-            if rebuild and (summary.stopped or summary.found_nothing):
+            kept = rebuild and bool(summary.stopped or summary.found_nothing)
+            note_ingest(self.settings.index, summary, [str(path) for path in paths], rebuilt=rebuild and not kept)
+            if kept:
                 raise _KeepOldIndex
+        return summary
+
+    def watch(
+        self,
+        *paths: str | Path,
+        stop: threading.Event | None = None,
+        on_event: Listener | None = None,
+        on_error: Callable[[SparcSearchError], None] | None = None,
+        **options: Unpack[FileOptions],
+    ) -> Iterator[Summary]:
+        """Follow files and folders: `ingest` them with `sync`, and what changes there as it does, until `stop` is set.
+
+        Yields the summary of each batch in which something happened. A file that cannot be read is a reject of its
+        batch, and is read again when it changes. What keeps a whole batch from being written (a full disk, a folder
+        that is gone) goes to `on_error`, if there is one, and is tried again with the next change; else it is raised.
+
+        >>> from threading import Event
+        >>> _ = Path("alps.md").write_text("# Alps\\n\\nThe Alps have 82 summits above 4,000 metres.")
+        >>> stop = Event()
+        >>> for summary in index.watch("alps.md", stop=stop):
+        ...     print(summary.indexed)
+        ...     stop.set()
+        1
+        """
+        from .loaders.watching import batches
+
+        pending: frozenset[str] | None = frozenset()  # what no run has been through with; None: everything
+        names = [str(path) for path in paths]
+        for changed in batches(names, stop or threading.Event(), self.settings.index):
+            pending = None if changed is None or pending is None else pending | changed
+            try:
+                summary = self._follow(names, pending, on_event, stop, options)
+            except SparcSearchError as error:
+                if on_error is None:
+                    raise
+                on_error(error)
+            else:
+                pending = frozenset() if not summary.stopped else pending
+                if summary.read > summary.skipped or summary.deleted or summary.renamed or changed is None:
+                    yield summary
+
+    def _follow(
+        self,
+        paths: Sequence[str],
+        touched: frozenset[str] | None,
+        on_event: Listener | None,
+        stop: threading.Event | None,
+        options: FileOptions,
+    ) -> Summary:
+        """Bring the index up to what some of the paths hold now. The reject file is that of the last whole run."""
+        from .loaders.history import note_ingest
+        from .loaders.planning import plan_files
+        from .loaders.running import run
+
+        if touched is None:
+            return self.ingest(*paths, sync=True, on_event=on_event, stop=stop, **options)
+        plan = replace(plan_files(paths, sync=True, **options), touched=touched)
+        with self._writing(self.encoder.fingerprint) as engine:
+            summary = run(plan, self.encoder, engine, on_event, stop)
+            if summary.indexed or summary.deleted or summary.renamed:
+                note_ingest(self.settings.index, summary, paths)
+        return summary
+
+    @classmethod
+    def encode(
+        cls,
+        *paths: str | Path,
+        out: str | Path,
+        settings: Settings | None = None,
+        encoder: Encoder | str | None = None,
+        on_event: Listener | None = None,
+        stop: threading.Event | None = None,
+        **options: Unpack[FileOptions],
+    ) -> Summary | None:
+        """Encode files, or one part of their documents, into a file that `import_` takes: for many machines at once.
+
+        Options are those of `ingest`; `part="3/16"` is the third of sixteen. What is encoded lies in a folder beside
+        the file until all of it is, and the same call goes on from there. None if the file is there already.
+
+        >>> _ = Path("alps.md").write_text("# Alps\\n\\nThe Alps have 82 summits above 4,000 metres.")
+        >>> _ = [Index.encode("alps.md", out=f"part-{n}.sparc", part=f"{n}/2") for n in (1, 2)]
+        >>> sum(index.import_(f"part-{n}.sparc").indexed for n in (1, 2))
+        1
+        """
+        from shutil import rmtree
+
+        from .loaders.planning import plan_files
+
+        out = Path(out).expanduser()
+        if out.exists():
+            return None
+        plan_files(paths, **options)  # what cannot be done is said before anything is made
+        work, rejects = out.with_name(f"{out.name}.work"), out.with_name(f"{out.name}.rejects.jsonl")
+        work.mkdir(parents=True, exist_ok=True)
+        with cls.create(work / "index", settings=settings, encoder=encoder, exist_ok=True, engine="local") as made:
+            summary = made.ingest(*paths, rejects=rejects, on_event=on_event, stop=stop, **options)
+            if summary.stopped:
+                return summary
+            made.export(out, encoded=True)
+        rmtree(work)
         return summary
 
     def delete(self, ids: Iterable[str] | str, *, purge: bool = False) -> int:
@@ -718,8 +823,11 @@ class Index:
     def _asking(self) -> tuple[Encoder, Coordinator]:
         """What a question needs: a model, and an index of it."""
         encoder = self.encoder
-        self._must_be_of(encoder)
-        encoder.prepare()
+        with ThreadPoolExecutor(1) as aside:  # the network is loaded while the index is opened
+            loading = aside.submit(encoder.prepare)
+            self._must_be_of(encoder)
+            from .search.coordinator import Coordinator
+        loading.result()
         vectors = derived_vectors(self.settings, self.engine)
         self._opened.callback(vectors.close)
         calibration = confidence.from_card(encoder.card)
@@ -736,8 +844,17 @@ class Index:
         return Rereader(reader, ReadingFit.from_card(reader.card.serving, self.encoder.fingerprint))
 
     def _must_be_of(self, encoder: Encoder) -> None:
-        if self._opened_for != encoder.fingerprint:
+        if self._opened_for == encoder.fingerprint:
+            return
+        try:
             self.engine = self._open_reader(encoder.fingerprint)
+        except IndexMismatch as error:
+            if not encoder.tuned:
+                raise
+            raise IndexMismatch(
+                f"{error.message}: the question model {encoder.tuned} was tuned for passages of {encoder.fingerprint}",
+                "ask with a model that fits (--model), or tune one for this index (sparc-search tune)",
+            ) from error
 
     def _open_reader(self, encoder: str) -> Engine:
         engine = open_engine(self.settings, encoder)

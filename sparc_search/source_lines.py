@@ -19,8 +19,8 @@ _AROUND: Final = 6
 """Words before and after an answer that tell its line."""
 
 _WORD: Final = re.compile(r"\w+")
-_BETWEEN: Final = r"(?:<[^<>]*+>|[^\w<]|<)++"
-"""What may stand between two words of a text in its file: white space, marks, tags."""
+_BETWEEN: Final = r"(?:<[^<>]*+>|\\[nrtbf](?!\w)|[^\w<]|<)++(?:(?<=\\)[nrtbf])?"
+"""What may stand between two words of a text in its file: white space, marks, tags, the `\\n` of JSON."""
 
 
 def line_of(passage: Passage, start: int, end: int) -> int | None:
@@ -30,6 +30,8 @@ def line_of(passage: Passage, start: int, end: int) -> int | None:
     text = _text_of(passage.source)
     if not text:
         return None
+    if text.startswith(passage.text, passage.start):  # the file is the document, as it stands
+        return text.count("\n", 0, passage.start + start) + 1
     before, after = _WORD.findall(passage.text[:start]), _WORD.findall(passage.text[end:])
     span = _WORD.findall(passage.text[start:end])
     for around in (_AROUND, 2, 0):
@@ -43,9 +45,20 @@ def _find(text: str, before: Sequence[str], span: Sequence[str], after: Sequence
     """Where these words stand one after the other, in whatever markup."""
     if not span:
         return None
-    left = "".join(re.escape(word) + _BETWEEN for word in before)
-    match = re.search(rf"\b{left}(?P<span>{_BETWEEN.join(map(re.escape, [*span, *after]))})\b", text)
+    left = "".join(_written(word) + _BETWEEN for word in before)
+    words = _BETWEEN.join(map(_written, [*span, *after]))
+    match = re.search(rf"(?:\b|(?<=\\[nrtbf])){left}(?P<span>{words})\b", text)
     return match.start("span") if match else None
+
+
+def _written(word: str) -> str:
+    """A word as it may stand in a file: JSON may write what is not ASCII by its number."""
+    return "".join(re.escape(letter) if letter.isascii() else _escaped(letter) for letter in word)
+
+
+def _escaped(letter: str) -> str:
+    numbers = re.sub("....", r"\\\\u\g<0>", letter.encode("utf-16-be", "surrogatepass").hex())
+    return f"(?:{letter}|(?i:{numbers}))"
 
 
 def _text_of(source: str) -> str:

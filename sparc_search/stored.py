@@ -6,6 +6,7 @@ for this very result (a lost shard, a time limit). It is empty when the result i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -46,6 +47,24 @@ class Refusal:
     def error(self) -> IndexFailure:
         """For a caller that cannot do without the document."""
         return IndexFailure(f"document {self.document_id!r}: {self.reason}", self.remedy)
+
+
+def values_of(value: str) -> list[str]:
+    """What a piece of metadata says: of a list, as JSON writes it, each of its values; else itself."""
+    if not (value.startswith("[") and value.endswith("]")):
+        return [value]
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return [value]
+    if any(isinstance(one, dict | list) for one in found):
+        return [value]
+    return list(dict.fromkeys(one if isinstance(one, str) else json.dumps(one) for one in found))
+
+
+def pairs_of(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What a filter compares with: every key of the metadata with every one of its values."""
+    return [(key, one) for key, value in metadata.items() for one in values_of(value)]
 
 
 # --- coming out ------------------------------------------------------------------------------------------------------

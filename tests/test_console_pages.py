@@ -18,7 +18,7 @@ def check(page: Iterable[Command | File], folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/inspect.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/inspect.md", "docs/scale.md"])
 def test_the_commands_print_what_the_page_says(name: str, tmp_path: Path) -> None:
     check(steps((ROOT / name).read_text(encoding="utf-8").partition(CLUSTER)[0]), tmp_path)
 

@@ -1,6 +1,6 @@
-"""What the checks on reading cost: `python tools/bench_checks.py --index DIR [--questions FILE]`.
+"""What the checks on reading cost: `python -m tools.bench_checks INDEX [--questions FILE]`.
 
-Each question is asked once in an index that was just opened, and once more when its pages are known. Printed are
+Each question is asked once in an index that was just opened, and once more when its pages are known. Shown are
 medians: the time of an answer, how much of it went into sums, and how many bytes were checked.
 """
 
@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
+from sparc_search.cli.terminal import result
 from sparc_search.index import Index
 from sparc_search.stores.local import rows
 from sparc_search.stores.local.checksums import crc
 from sparc_search.stores.page_sums import Pages
+from tools.benchmark_page import table, write_section
 
 QUESTIONS: Final = ("Who was the first?", "When was it built?", "How high is the mountain?", "Which river is longest?")
 
@@ -74,26 +76,32 @@ def measure(folder: Path, questions: Sequence[str]) -> Iterator[tuple[str, float
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure and print."""
+    """Measure, print, and write it down."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--index", type=Path, required=True, help="an index in a folder")
+    parser.add_argument("index", type=Path, help="an index in a folder")
     parser.add_argument("--questions", type=Path, help="one a line")
+    parser.add_argument("--data", default="an index", help="what is in it, in words")
     chosen = parser.parse_args(arguments)
     questions = chosen.questions.read_text().splitlines() if chosen.questions else QUESTIONS
+    rows = [
+        (kind, f"{whole:.1f}", f"{checks:.2f}", f"{checks / whole:.1%}", f"{megabytes:.2f}")
+        for kind, whole, checks, megabytes in measure(chosen.index, questions)
+    ]
+    body = table(("", "answer, ms", "of that checks, ms", "share", "checked, MB"), rows)
+    about = f"{chosen.data}, {len(questions):,} questions, medians; CRC-32 here: {_speed():,.0f} MB a second."
+    write_section(
+        "checks", "What the checks on reading cost", "python -m tools.bench_checks INDEX", f"{body}\n\n{about}"
+    )
+    result(f"{body}\n\n{about}")
+    return 0
+
+
+def _speed() -> float:
+    """Megabytes a second that are summed up."""
     data = b"\x5a" * (1 << 24)
     started = time.perf_counter()
     zlib.crc32(data)
-    speed = len(data) / 1e6 / (time.perf_counter() - started)
-    lines = [
-        f"CRC-32 here: {speed:,.0f} MB/s",
-        "",
-        "| | answer, ms | of that checks, ms | checked, MB |",
-        "|---|---|---|---|",
-    ]
-    for kind, whole, checks, megabytes in measure(chosen.index, questions):
-        lines.append(f"| {kind} | {whole:.1f} | {checks:.2f} | {megabytes:.2f} |")
-    sys.stdout.write("\n".join(lines) + "\n")
-    return 0
+    return len(data) / 1e6 / (time.perf_counter() - started)
 
 
 if __name__ == "__main__":

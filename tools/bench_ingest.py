@@ -100,12 +100,16 @@ class Remembering(Encoder):
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self.fingerprint, self.window = encoder.fingerprint, encoder.window
+        self.fingerprint, self.window, self.additive = encoder.fingerprint, encoder.window, encoder.additive
         self.batches: list[Sequence[Passage]] = []
 
     def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Of the encoder."""
         return self._encoder.token_offsets(text)
+
+    def token_count(self, text: str) -> int:
+        """Of the encoder."""
+        return self._encoder.token_count(text)
 
     def encode_passages(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
         """Of the encoder, and the batch is remembered."""

@@ -32,7 +32,7 @@ LAYERS: Final[tuple[tuple[str, ...], ...]] = (
     ("inspection",),
     ("evaluation",),
     ("training",),
-    ("cross_encoder training",),
+    ("cross_encoder training", "tuning"),
     ("mcp",),
     ("web", "langchain"),
     ("cli",),
@@ -49,7 +49,7 @@ LEVEL: Final = {room: level for level, rooms in enumerate(LAYERS) for room in ro
 
 # Who may import what is large or belongs to one kind of work.
 LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "torch": ("model", "training", "cross_encoder", "cli.doctor", "cli.train"),
+    "torch": ("model", "training", "tuning", "cross_encoder", "cli.doctor", "cli.train", "cli.tune"),
     "transformers": ("model", "training", "cross_encoder", "cli.train"),
     "onnx": ("model",),
     "onnxruntime": ("model",),

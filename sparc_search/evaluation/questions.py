@@ -3,7 +3,8 @@
 | ending | what | who writes it |
 |---|---|---|
 | .json | an object with `data` (SQuAD), or a list of objects with `question` and `answers` | SQuAD, DPR |
-| .jsonl, .txt | an object a line: `question`, and `answer` or `answers` | NQ-open, DPR, DrQA, `serve --feedback` |
+| .jsonl, .txt | an object a line: `question`, and `answer` or `answers`, perhaps `source` | NQ-open, DPR, DrQA |
+| .jsonl with `verdict` | the same; without an answer if a user only said that one was wrong | the pages of `serve` |
 | .tsv with 4 columns | id, type, question, answer as a regular expression | CuratedTREC |
 | .tsv, .csv with 2 columns | question, and a list of answers in Python's notation | DPR's `qas` files |
 """
@@ -40,6 +41,8 @@ class OpenQuestion:
     pattern: str = ""
     context: str = ""
     """The paragraph it was asked on, if the file has it."""
+    source: str = ""
+    """Where its answer stands, if the file says so."""
 
     def exact_match(self, found: str) -> float:
         """1 if the answer is right."""
@@ -115,11 +118,10 @@ def _from_squad(data: Iterable[Article]) -> Iterator[OpenQuestion]:
 
 def _from_objects(rows: Iterable[dict[str, Any]]) -> Iterator[OpenQuestion]:
     for number, row in enumerate(rows, 1):
-        answers = row["answer"] if "answer" in row else row["answers"]
+        answers = row["answer"] if "answer" in row else row.get("answers", ()) if "verdict" in row else row["answers"]
         given = (answers,) if isinstance(answers, str) else tuple(map(str, answers))
-        if "verdict" in row and not given:  # of `serve --feedback`: a wrong answer, and nobody said which is right
-            continue
-        yield OpenQuestion(str(row.get("id", number)), str(row["question"]), given)
+        source = str(row.get("source") or "")
+        yield OpenQuestion(str(row.get("id", number)), str(row["question"]), given, source=source)
 
 
 def _from_columns(text: str) -> Iterator[OpenQuestion]:

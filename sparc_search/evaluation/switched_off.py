@@ -33,7 +33,11 @@ class SwitchedOff(Encoder):
 
     def __init__(self, encoder: Encoder, parts: Sequence[str]) -> None:
         self._encoder, self._parts = encoder, parts
-        self.fingerprint, self.window = encoder.fingerprint, encoder.window
+        self.fingerprint, self.window, self.tuned = encoder.fingerprint, encoder.window, encoder.tuned
+
+    def untuned(self) -> SwitchedOff:
+        """The same, of the encoder before it was tuned."""
+        return SwitchedOff(self._encoder.untuned(), self._parts)
 
     def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """As the encoder's."""

@@ -34,7 +34,7 @@ class Token:
     """Phrases that start here are indexed; `kept_end`: that end here."""
     kept_end: bool
     weights: Mapping[str, float]
-    """`start_1`, `end_2`, …: the most that an n-gram of that size, which it is part of, weighs for a kept boundary."""
+    """`start_1`, `end_2`, …: the most that the n-gram of that size which begins here weighs for a kept boundary."""
     tfidf: float
     """Its term's tf-idf weight in this passage; 0 for punctuation."""
 
@@ -42,8 +42,7 @@ class Token:
 def tokens_of(passage: Passage, block: PhraseBlock, encoder: Encoder, tfidf: Mapping[int, float]) -> tuple[Token, ...]:
     """Every token of a passage; `tfidf` is by token id."""
     shades = {
-        weights.key_of(side, columns.n): weights.covering(weights.largest(columns), columns.n).tolist()
-        for side, columns in weights.matrices(block)
+        weights.key_of(side, columns.n): weights.largest(columns).tolist() for side, columns in weights.matrices(block)
     }
     starts, ends = set(block.start.positions.tolist()), set(block.end.positions.tolist())
     tokens = []

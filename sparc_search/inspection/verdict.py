@@ -86,7 +86,7 @@ def _before(one: ScoredPhrase, other: ScoredPhrase) -> bool:
 def _without_sparc(a: ScoredPhrase, b: ScoredPhrase) -> Verdict:
     learned = a.score - b.score
     return Verdict(
-        "tfidf",
+        "tf-idf",
         f"The learned weights of n-grams give {_quoted(a)} {learned:+.2f}. By tf-idf its words are worth "
         f"{b.by_kind['lex']:.2f}, the same for every phrase of the passage.",
         "With sparse at 0 (What if, on the page /why) answers stand as they would without them.",
@@ -173,7 +173,7 @@ def _decisive(case: Case, group: Group | None = None) -> str:
     return " and ".join(f"{name} ({value:+.2f})" for name, value in ranked[: 2 if group == "sparse" else 1])
 
 
-_READ = "Read again (read = 5): a reader that sees question and passage together judges such cases better."
+_READ = "If that is wrong, read again: a reader sees question and passage together."
 
 CAUSES: Sequence[Cause] = (
     Cause(
@@ -224,7 +224,7 @@ CAUSES: Sequence[Cause] = (
             f"Only the boundary differs: {_quoted(case.winner)} and {_quoted(case.loser)} share words, and "
             f"{_decisive(case)} decides."
         ),
-        "Ask for a larger unit (sentence) if either will do; " + _READ[0].lower() + _READ[1:],
+        "Ask for a larger unit (sentence) if either will do.",
     ),
     Cause(
         "no n-gram in common",
@@ -255,7 +255,7 @@ CAUSES: Sequence[Cause] = (
         "all agree",
         lambda case: True,
         _agreed,
-        "If it is the wrong one, no part is to blame alone: " + _READ[0].lower() + _READ[1:],
+        _READ,
     ),
 )
 """In the order in which they are looked at."""

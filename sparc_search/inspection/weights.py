@@ -48,14 +48,6 @@ def largest(columns: SparseColumns) -> Floats:
     return weights
 
 
-def covering(weights: Floats, n: int) -> Floats:
-    """(tokens,) From weights by first position: the largest of the n-grams that each token is part of."""
-    spread = weights.copy()
-    for step in range(1, n):
-        np.maximum(spread[step:], weights[: len(weights) - step], out=spread[step:])
-    return spread
-
-
 def by_ngram(block: PhraseBlock, n: int, weights: Floats) -> dict[tuple[int, ...], float]:
     """N-grams that weigh something; one that stands at several positions has the sum."""
     summed: dict[tuple[int, ...], float] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,15 +37,15 @@ class OnnxNetwork:
 class Session:
     """A session on so many threads, opened at its first use: an ingest that finds nothing new has none for it."""
 
-    def __init__(self, path: Path, threads: int) -> None:
-        self._path, self._threads, self._lock = path, threads, threading.Lock()
+    def __init__(self, path: Path, threads: int, *, fused: bool = False) -> None:
+        self._path, self._threads, self._fused, self._lock = path, threads, fused, threading.Lock()
         self._session: onnxruntime.InferenceSession | None = None
 
     def run(self, outputs: list[str], inputs: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]:
         """Run the graph; several may at a time."""
         with self._lock:
             if self._session is None:
-                self._session = open_session(self._path, self._threads)
+                self._session = open_session(self._path, self._threads, fused=self._fused)
         values: list[NDArray[np.float32]] = self._session.run(outputs, inputs)
         return values
 
@@ -55,34 +56,46 @@ def open_encoder(model: str = "default", *, threads: int = 0) -> NetworkEncoder:
     int8 takes the scale of its activations over a batch, so its batches are one text each. Many small ones are done
     fastest side by side, each on one thread (1.3 times as fast as one after the other on two).
     """
-    folder = open_model(model)
-    path, threads = folder.file(ONNX), threads or processors()
+    folder, threads = open_model(model), threads or processors()
+    with ThreadPoolExecutor(1) as aside:  # a thread that takes the sum of a file lets others work
+        checking = aside.submit(folder.file, ONNX)
+        pieces, config = folder.pieces, folder.config
+    path = checking.result()
     int8, own = folder.card.get(PRECISION) == "int8", QUESTIONS in folder.card["sha256"]
-    for_questions = Session(folder.file(QUESTIONS) if own else path, threads)
+    for_questions = Session(folder.file(QUESTIONS) if own else path, threads, fused=own)
     for_passages = Session(path, 1 if int8 else threads) if int8 or own else for_questions
-    names = sparse_names(folder.config)
+    names = sparse_names(config)
+    question_outputs = [*QUESTION_OUTPUTS, *(f"question_{name}" for name in names)]
     encoder = NetworkEncoder(
-        folder.config,
-        folder.pieces,
+        config,
+        pieces,
         OnnxNetwork(for_passages, [*PASSAGE_OUTPUTS, *names]),
-        OnnxNetwork(for_questions, [*QUESTION_OUTPUTS, *(f"question_{name}" for name in names)]),
+        OnnxNetwork(for_questions, question_outputs),
         folder.fingerprint,
         BatchTokens(1 if int8 else _MOST, 1 if int8 or own else _MOST),
         folder.card,
         threads if int8 else 1,
     )
+    if folder.tuned:
+        encoder.tuned = folder.tuned
+        encoder.untuned_questions = OnnxNetwork(for_passages, question_outputs)
     encoder.arithmetic = f"onnx {'int8' if int8 else 'fp32'}"
     return encoder
 
 
-def open_session(path: Path, threads: int) -> onnxruntime.InferenceSession:
-    """Load a graph. onnxruntime 1.31 and later would write a device id and send what it does to its makers."""
+def open_session(path: Path, threads: int, *, fused: bool = False) -> onnxruntime.InferenceSession:
+    """Load a graph; one that was exported `fused` is run as it is, without a search for what could be put together.
+
+    onnxruntime 1.31 and later would write a device id and send what it does to its makers.
+    """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
+    if fused:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime has many of its own; the hash was right, so the file was made wrong

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import MissingExtra, ModelDamaged
 from .config import SparcConfig
 from .encoding import NetworkEncoder, Outputs
-from .files import ONNX, QUESTIONS, RANGES, WEIGHTS, ModelFolder, open_model, read_card, write_card
+from .files import ONNX, QUESTIONS, RANGES, TUNED, WEIGHTS, ModelFolder, open_model, read_card, write_card
 from .tokenizer import WordPieces
 
 if TYPE_CHECKING:
@@ -37,10 +37,19 @@ class SparcModel:
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> SparcModel:
         """Load a model folder; every key, shape and hash must be right."""
+        return cls._loaded(open_model(str(folder)), WEIGHTS)
+
+    @classmethod
+    def question_side(cls, folder: str | Path) -> SparcModel:
+        """The same model as questions see it: with the weights of its tuned question side, if it has one."""
         model = open_model(str(folder))
-        weights = load_tensors(model.file(WEIGHTS))
+        return cls._loaded(model, WEIGHTS, *([TUNED] if model.tuned else []))
+
+    @classmethod
+    def _loaded(cls, model: ModelFolder, *names: str) -> SparcModel:
+        weights = {key: value for name in names for key, value in load_tensors(model.file(name)).items()}
         network = new_network(model.config)
-        load_strictly(network, weights, model.path / WEIGHTS)
+        load_strictly(network, weights, model.path / names[-1])
         return cls(network.eval(), model.pieces)
 
     def save_pretrained(
@@ -50,18 +59,11 @@ class SparcModel:
         ranges: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
         """Write config, tokenizer, fp16 weights, learned ranges and a card with their hashes; remove ONNX files."""
-        import torch
-        from safetensors.torch import save
-
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        for older in (ONNX, QUESTIONS, RANGES):
+        for older in (ONNX, QUESTIONS, RANGES, TUNED):
             (path / older).unlink(missing_ok=True)
-        half = {
-            name: value.detach().to("cpu", torch.float16).contiguous()
-            for name, value in self.network.state_dict().items()
-        }
-        (path / WEIGHTS).write_bytes(save(half))  # `save_file` would hide it from other users
+        save_tensors(path / WEIGHTS, self.network.state_dict())
         self.config.save(path)
         self.pieces.save(path)
         if ranges:
@@ -87,6 +89,15 @@ def load_tensors(path: Path) -> dict[str, torch.Tensor]:
         return load_file(path)
     except (SafetensorError, OSError) as error:
         raise ModelDamaged(f"{path} is not a safetensors file: {error}", "get the model again") from error
+
+
+def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Write tensors as fp16."""
+    import torch
+    from safetensors.torch import save
+
+    half = {name: value.detach().to("cpu", torch.float16).contiguous() for name, value in tensors.items()}
+    path.write_bytes(save(half))  # `save_file` would hide it from other users
 
 
 def load_strictly(network: Any, weights: dict[str, torch.Tensor], source: Path) -> None:
@@ -136,19 +147,26 @@ class TorchNetwork:
 
 
 def encoder_of(
-    model: SparcModel, fingerprint: str, device: str = "cpu", card: dict[str, Any] | None = None
+    model: SparcModel,
+    fingerprint: str,
+    device: str = "cpu",
+    card: dict[str, Any] | None = None,
+    questions: SparcModel | None = None,
 ) -> NetworkEncoder:
-    """An encoder over a model in memory."""
+    """An encoder over a model in memory; questions go through another, if their side was tuned."""
     network = model.network.to(device).eval()
+    asked = questions.network.to(device).eval() if questions else network
     encoder = NetworkEncoder(
         model.config,
         model.pieces,
         TorchNetwork(network, device, questions=False),
-        TorchNetwork(network, device, questions=True),
+        TorchNetwork(asked, device, questions=True),
         fingerprint,
         card=card,
     )
     encoder.arithmetic = "torch fp32"
+    if questions:
+        encoder.untuned_questions = TorchNetwork(network, device, questions=True)
     return encoder
 
 
@@ -161,13 +179,16 @@ def open_encoder(model: str = "default", *, threads: int = 0, device: str | None
         torch.set_num_threads(threads)
     chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
     folder = open_model(model)
-    return encoder_of(SparcModel.from_pretrained(model), folder.fingerprint, chosen, folder.card)
+    questions = SparcModel.question_side(model) if folder.tuned else None
+    encoder = encoder_of(SparcModel.from_pretrained(model), folder.fingerprint, chosen, folder.card, questions)
+    encoder.tuned = folder.tuned
+    return encoder
 
 
 def copy_with(folder: ModelFolder, target: Path, config: SparcConfig) -> None:
     """The same model in another folder with another config (thresholds, pruning); hashes are written anew."""
     target.mkdir(parents=True, exist_ok=True)
-    for name in (WEIGHTS, "tokenizer.json", ONNX, QUESTIONS, RANGES):
+    for name in (WEIGHTS, TUNED, "tokenizer.json", ONNX, QUESTIONS, RANGES):
         if (folder.path / name).is_file() and folder.path != target:
             shutil.copyfile(folder.path / name, target / name)
     config.save(target)

@@ -59,6 +59,8 @@ def sparse_names(config: SparcConfig) -> list[str]:
 class NetworkEncoder(Encoder):
     """An encoder over any `Network`."""
 
+    additive = True  # a BERT-like tokenizer looks at one word at a time
+
     def __init__(
         self,
         config: SparcConfig,
@@ -76,6 +78,7 @@ class NetworkEncoder(Encoder):
         self._keeping_all = AfterNetwork(replace(config, filter_thresholds=(-np.inf, -np.inf)), pieces)
         self._batch_tokens, self._workers = batch_tokens, workers
         self.fingerprint = fingerprint
+        self.untuned_questions: Network | None = None  # beside a tuned side, the one before
         self.card = dict(card or {})
         self.window, self.ngrams = config.window - 2, config.ngrams
 
@@ -90,9 +93,21 @@ class NetworkEncoder(Encoder):
         other._batch_tokens = BatchTokens(1 if passages == 1 else tokens, questions)
         return other
 
+    def untuned(self) -> NetworkEncoder:
+        """The same encoder with the question side of before, if it was tuned."""
+        if self.untuned_questions is None:
+            return self
+        other = copy(self)
+        other._question_network, other.tuned = self.untuned_questions, ""
+        return other
+
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Character offsets of the word pieces of `text`."""
-        return [(start, end) for start, end in self.pieces([text])[0].offsets.tolist()]
+        return self.pieces.offsets(text)
+
+    def token_count(self, text: str) -> int:
+        """How many word pieces `text` has."""
+        return self.pieces.count(text)
 
     def encode_passages(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
         """Encode passages. What is beyond the window is not read; `loaders` cut before."""
@@ -152,9 +167,13 @@ class NetworkEncoder(Encoder):
         with ThreadPoolExecutor(self._workers) as pool:
             yield from pool.map(action, batches)
 
+    def question_pieces(self, questions: Sequence[str]) -> list[Pieces]:
+        """What the network reads of questions: of one longer than the question window, the beginning."""
+        return [cut(pieces, self.config.question_window - 2) for pieces in self.pieces(questions)]
+
     def encode_questions(self, questions: Sequence[str]) -> list[EncodedQuestion]:
-        """Encode questions; of one longer than the question window the beginning is read."""
-        texts = [cut(pieces, self.config.question_window - 2) for pieces in self.pieces(questions)]
+        """Encode questions."""
+        texts = self.question_pieces(questions)
         encoded: dict[int, EncodedQuestion] = {}
         for rows in batches_by_length([len(text.ids) for text in texts], self._batch_tokens.questions):
             outputs = self._run(self._question_network, [texts[row] for row in rows])
@@ -164,14 +183,19 @@ class NetworkEncoder(Encoder):
         return [encoded[row] for row in range(len(questions))]
 
     def _run(self, network: Network, texts: Sequence[Pieces]) -> Outputs:
-        width = max(len(text.ids) for text in texts) + 2
-        ids = np.full((len(texts), width), self.pieces.pad, np.int64)
-        mask = np.zeros_like(ids)
-        for row, text in enumerate(texts):
-            length = len(text.ids)
-            ids[row, 0], ids[row, 1 : length + 1], ids[row, length + 1] = self.pieces.cls, text.ids, self.pieces.sep
-            mask[row, : length + 2] = 1
-        return network(ids, mask)
+        return network(*padded(texts, self.pieces))
+
+
+def padded(texts: Sequence[Pieces], pieces: WordPieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Ids and mask of a batch, a text a row, between [CLS] and [SEP]."""
+    width = max(len(text.ids) for text in texts) + 2
+    ids = np.full((len(texts), width), pieces.pad, np.int64)
+    mask = np.zeros_like(ids)
+    for row, text in enumerate(texts):
+        length = len(text.ids)
+        ids[row, 0], ids[row, 1 : length + 1], ids[row, length + 1] = pieces.cls, text.ids, pieces.sep
+        mask[row, : length + 2] = 1
+    return ids, mask
 
 
 def text_read(passage: Passage) -> str:

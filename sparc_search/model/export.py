@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from ..errors import MissingExtra, ModelDamaged, UsageError
 from .encoder_torch import SparcModel, require_torch
 from .encoding import PASSAGE_OUTPUTS, QUESTION_OUTPUTS, sparse_names
-from .files import ONNX, PRECISION, QUESTIONS, RANGES, ModelFolder, read_card, write_card
+from .files import ONNX, PRECISION, QUESTIONS, RANGES, ModelFolder, open_model, read_card, write_card
 from .onnx_graph import build_graph
-from .onnx_precision import LARGE, PRECISIONS, STATIC, computed_in_int8, computed_in_static_int8, keep_only
+from .onnx_precision import LARGE, PRECISIONS, STATIC, computed_in_static_int8, keep_only
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -46,11 +46,16 @@ def export(folder: Path, precision: str = "mixed") -> Path:
         PRECISIONS[precision](graph)
     save(graph, folder / ONNX)
     (folder / QUESTIONS).unlink(missing_ok=True)
-    if precision == "mixed":
-        save(questions_graph(model, folder / ONNX), folder / QUESTIONS)
+    if precision == "mixed" or open_model(str(folder)).tuned:
+        export_questions(folder, precision)
     card = {key: value for key, value in read_card(folder).items() if key != "sha256"}
     write_card(folder, {**card, PRECISION: precision})
     return folder / ONNX
+
+
+def export_questions(folder: Path, precision: str) -> None:
+    """Write `questions.onnx` beside the `model.onnx` of this precision; the card is the caller's."""
+    save(questions_graph(SparcModel.question_side(folder), folder / ONNX, precision), folder / QUESTIONS)
 
 
 def read_ranges(folder: Path) -> dict[str, tuple[float, float]]:
@@ -90,10 +95,13 @@ def graph_of(model: SparcModel) -> ModelProto:
         return onnx.load(str(raw))
 
 
-def questions_graph(model: SparcModel, beside: Path) -> ModelProto:
-    """The questions' part of the graph, in int8. Its large weights are those of the file beside it, by their place."""
+def questions_graph(model: SparcModel, beside: Path, precision: str = "mixed") -> ModelProto:
+    """The questions' part of the graph, in int8 if the model computes in it anywhere.
+
+    Its large weights are those of the file beside it, by their place.
+    """
     graph = graph_of(model)
-    computed_in_int8(graph)
+    PRECISIONS["int8" if precision in ("mixed", STATIC) else precision](graph)
     keep_only(graph, question_names(model))
     whole = beside.read_bytes()
     for weight in graph.graph.initializer:

@@ -1,5 +1,8 @@
 """A model folder: `config.json`, `model.safetensors` (fp16, the truth), ONNX files, `tokenizer.json`, `card.json`.
 
+A model whose question side was tuned has `questions.safetensors` too: what questions go through in the place of the
+weights of the same names. Its passages are those of the model it was tuned from, and so is its fingerprint.
+
 The card lists the sha256 of every other file; a file that does not match is an error, never random weights.
 """
 
@@ -24,13 +27,15 @@ RANGES = "ranges.json"
 """What training for int8 learned: lowest and highest input of each product."""
 QUESTIONS = "questions.onnx"
 """Questions alone, quicker; a model need not have it."""
+TUNED = "questions.safetensors"
+"""Weights of a tuned question side (fp16), those that differ from the passages'."""
 PRECISION = "precision"
 """Key of the card: how the ONNX file computes."""
 _REMEDIES = {
     WEIGHTS: "pip install sparc-search-weights of the same version, or install from a checkout",
     **dict.fromkeys((ONNX, QUESTIONS), "sparc-search model export DIR writes model.onnx"),
 }
-PARTS = ("config.json", "tokenizer.json", WEIGHTS, ONNX, QUESTIONS, RANGES)
+PARTS = ("config.json", "tokenizer.json", WEIGHTS, TUNED, ONNX, QUESTIONS, RANGES)
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,15 @@ class ModelFolder:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of everything that decides its results, but for float noise between its two forms."""
-        names = ("config.json", "tokenizer.json", WEIGHTS)
+        """Hash of everything that decides what passages become, but for float noise between its two forms."""
+        return self._hash_of("config.json", "tokenizer.json", WEIGHTS)
+
+    @property
+    def tuned(self) -> str:
+        """Hash of what decides the results of questions, if their side was tuned; else nothing."""
+        return self._hash_of("config.json", "tokenizer.json", WEIGHTS, TUNED) if TUNED in self.card["sha256"] else ""
+
+    def _hash_of(self, *names: str) -> str:
         joined = "".join(self.card["sha256"].get(name, "") for name in names)
         return hashlib.sha256(joined.encode()).hexdigest()[:16]
 
@@ -79,7 +91,9 @@ def open_model(name: str) -> ModelFolder:
     """The model in a folder, or the one that comes with the package (`default`)."""
     path = default_folder() if name == "default" else Path(name)
     if not (path / CARD).is_file():
-        raise ModelNotFound(f"no model in {path}", "name a folder that `sparc-search train` wrote, or `default`")
+        raise ModelNotFound(
+            f"no model in {path}", "name a folder that `sparc-search train` or `tune` wrote, or `default`"
+        )
     folder = ModelFolder(path)
     for part in ("config.json", "tokenizer.json"):
         folder.file(part)

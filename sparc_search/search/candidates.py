@@ -8,7 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..block_batch import Blocks
-from ..engine import View
+from ..engine import View, supports
 from ..records import Answer, EncodedQuestion, Passage, Retriever
 from ..stored import Hit
 from .clock import Clock
@@ -50,6 +50,13 @@ class Candidates:
                 passage = self._passages.get(self.ids[span.block])
                 if passage and self.blocks:  # an engine that does not hold still may have lost it
                     yield FoundAnswer(_answer(span, passage, self.blocks, self._retrievers[passage.id]), span)
+
+    def are_copies(self, one: str, other: str) -> bool:
+        """Whether two documents have the same text; no, if the engine cannot give it."""
+        if not supports(self._view, View.documents):
+            return False
+        texts = [document.text for document in self._view.texts([one, other])]
+        return len(texts) == 2 and texts[0] == texts[1]
 
     def explained(
         self, found: Sequence[FoundAnswer], question: EncodedQuestion, lex: Sequence[LexWeight]

@@ -121,7 +121,9 @@ class Coordinator:
             weighed = lexical.scaled(lex, options.lex_weight)
             found = _ranked(question, weighed, candidates, options)
             calibrated = self._calibration is not None
-            shown, rival = choose(found, options.k, options.unit, merge=options.merge, rival=calibrated)
+            shown, rival = choose(
+                found, options.k, options.unit, merge=options.merge, rival=calibrated, copies=candidates.are_copies
+            )
             sure = self._confidence(shown, rival)
         reading = None
         if options.read and shown and (sure is None or sure < options.read_below):
@@ -165,7 +167,8 @@ class Coordinator:
         fast = shown[0].answer
         before = fast.scored.text, fast.passage.id, fast.score, sure
         reading = Reading(again.passages, rereader.fit.weight, *before, again.answered)
-        chosen = choose(iter(again.found), options.k, options.unit, merge=options.merge, rival=False)
+        found, copies = iter(again.found), candidates.are_copies
+        chosen = choose(found, options.k, options.unit, merge=options.merge, rival=False, copies=copies)
         return chosen.shown, again.confidence, reading
 
     def _confidence(self, shown: Sequence[FoundAnswer], rival: float | None) -> float | None:

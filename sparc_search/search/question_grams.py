@@ -42,13 +42,13 @@ def _touched(
 ) -> Iterator[tuple[Ints, Ints, Ints, Floats]]:
     """(matrix, block, column, weight) of each column that counts, matrix by matrix."""
     weights = ngram_weights(question)
-    pieces = _Pieces(weights, batch)
+    places = NgramPlaces(weights, batch)
     numbers = list(chain(*batch.ngrams))
     for n in sorted(set(numbers)):
         own = {ids: both for ids, both in weights.items() if len(ids) == n}
         if not own:
             continue
-        block, column, found = pieces.find(n, own)
+        block, column, found = places.find(n, own)
         for matrix, size in enumerate(numbers):
             if size == n:
                 weight = found[:, sides[matrix]]
@@ -66,7 +66,7 @@ def ngram_weights(question: EncodedQuestion) -> dict[tuple[int, ...], list[float
     return found
 
 
-class _Pieces:
+class NgramPlaces:
     """The tokens of a batch as numbers of the question's word pieces, which are the digits of an n-gram's key."""
 
     def __init__(self, ngrams: Iterable[tuple[int, ...]], batch: BlockBatch) -> None:
@@ -78,7 +78,7 @@ class _Pieces:
         self._places = (self._tokens >= 0).nonzero()[0]
 
     def find(self, n: int, weights: Mapping[tuple[int, ...], Sequence[float]]) -> tuple[Ints, Ints, Floats]:
-        """Where one of these n-grams begins (block, token within it), and its two weights."""
+        """Where one of these n-grams begins (block, token within it), and what it is mapped to (its two weights)."""
         found, keys = self._places, self._tokens[self._places].astype(np.int64)
         for step in range(1, n):
             following = self._tokens.take(found + step, mode="clip")

@@ -77,7 +77,7 @@ class PhraseScores:
         self._dense = (_dense(batch.start, question.start_vector), _dense(batch.end, question.end_vector))
         self._sparse = sparse_scores(question, batch)
         self._passage = exact_products((batch.passage_vectors,), question.passage_vector) * batch.passage_scales
-        self._lex = _lex(batch, lex)
+        self._lex = lex_scores(batch, lex)
         self._sums = (self._dense[0] + self._sparse[0], self._dense[1] + self._sparse[1])
 
     def spans(self, start_rows: Ints | None = None) -> ScoredSpans:
@@ -87,7 +87,7 @@ class PhraseScores:
     def of_pairs(self, pairs: Pairs) -> ScoredSpans:
         """These spans, legal or not."""
         block, left, right = pairs.block, pairs.start_row, pairs.end_row
-        span = self._span(left, right)
+        span = span_scores(self._batch, left, right)
         score = self._sums[0][left] + self._sums[1][right]
         score += span
         score += (self._passage + self._lex)[block]
@@ -108,14 +108,6 @@ class PhraseScores:
         bound += (self._passage + self._lex)[self._legal.start_block]
         return bound
 
-    def _span(self, left: Ints, right: Ints) -> Floats:
-        starts, ends = self._batch.start, self._batch.end
-        # Sums of 2^10 products of int8 values are whole numbers below 2^24: single floats hold them exactly.
-        a, b = starts.spans[left].astype(np.float32), ends.spans[right].astype(np.float32)
-        scales = starts.span_scales[left].astype(np.float64) * ends.span_scales[right].astype(np.float64)
-        products: Floats = np.einsum("ij,ij->i", a, b).astype(np.float64) * scales
-        return products
-
 
 def score_spans(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Sequence[PhraseBlock]) -> ScoredSpans:
     """Score every legal span of `blocks`. The lexical weights come with their factor already in them."""
@@ -127,6 +119,16 @@ def score_spans(question: EncodedQuestion, lex: Sequence[LexWeight], blocks: Seq
 
 def _dense(side: SideBatch, vector: NDArray[np.float32]) -> Floats:
     return exact_products(side.vectors, vector, side.largest) * side.vector_scales.astype(np.float64)
+
+
+def span_scores(batch: BlockBatch, left: Ints, right: Ints) -> Floats:
+    """The coherency part of these pairs of a start row and an end row."""
+    starts, ends = batch.start, batch.end
+    # Sums of 2^10 products of int8 values are whole numbers below 2^24: single floats hold them exactly.
+    a, b = starts.spans[left].astype(np.float32), ends.spans[right].astype(np.float32)
+    scales = starts.span_scales[left].astype(np.float64) * ends.span_scales[right].astype(np.float64)
+    products: Floats = np.einsum("ij,ij->i", a, b).astype(np.float64) * scales
+    return products
 
 
 def _lengths(side: SideBatch) -> Floats:
@@ -144,7 +146,8 @@ def term_weights(lex: Sequence[LexWeight]) -> dict[int, float]:
     return weights
 
 
-def _lex(batch: BlockBatch, lex: Sequence[LexWeight]) -> Floats:
+def lex_scores(batch: BlockBatch, lex: Sequence[LexWeight]) -> Floats:
+    """The lexical part of each block."""
     weights = term_weights(lex)
     known = sorted(weights)
     number = numbered(batch.lex_ids, known)

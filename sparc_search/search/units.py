@@ -5,7 +5,7 @@ The ranking is that of the phrases, so a unit scores what its best phrase does.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -28,9 +28,16 @@ class Chosen(NamedTuple):
     rival: float | None
 
 
-def choose(found: Iterator[FoundAnswer], k: int, unit: Unit, *, merge: bool, rival: bool) -> Chosen:
+Copies = Callable[[str, str], bool]
+"""Whether two documents, by their ids, have the same text."""
+
+
+def choose(
+    found: Iterator[FoundAnswer], k: int, unit: Unit, *, merge: bool, rival: bool, copies: Copies | None = None
+) -> Chosen:
     """The first k units; with `merge`, those that say the same are one, which names all its places."""
     places: set[Hashable] = set()
+    meaning = _Meaning(copies)
     groups: dict[Hashable, list[FoundAnswer]] = {}
     first: tuple[str, ...] | None = None
     other: float | None = None
@@ -43,7 +50,7 @@ def choose(found: Iterator[FoundAnswer], k: int, unit: Unit, *, merge: bool, riv
         place = _place(answer)
         if place not in places:
             places.add(place)
-            key = _meaning(answer) if merge else place
+            key = meaning.of(answer) if merge else place
             if key in groups or len(groups) < k:
                 groups.setdefault(key, []).append(phrase._replace(answer=answer))
         if len(groups) == k and _enough(number + 1, merge=merge, rival=rival and other is None):
@@ -69,9 +76,21 @@ def _place(answer: Answer) -> Hashable:
     return answer.passage.id, answer.start, answer.end
 
 
-def _meaning(answer: Answer) -> Hashable:
-    """What an answer says; documents are told apart by their names alone."""
-    return _place(answer) if answer.unit == "document" else words(answer.text) or answer.text
+class _Meaning:
+    """What answers say, as a key that is the same for those that say the same."""
+
+    def __init__(self, copies: Copies | None) -> None:
+        self._copies = copies
+        self._documents: dict[Hashable, str] = {}  # a passage of each document that was met, by what it says and where
+
+    def of(self, answer: Answer) -> Hashable:
+        """Documents are told apart by their names, unless one is a copy of another: then its passages are, too."""
+        if answer.unit != "document":
+            return words(answer.text) or answer.text
+        passage = answer.passage
+        first = self._documents.setdefault((passage.start, passage.text), passage.document_id)
+        same = first != passage.document_id and self._copies is not None and self._copies(first, passage.document_id)
+        return first if same else passage.document_id
 
 
 def _enough(looked_at: int, *, merge: bool, rival: bool) -> bool:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from .. import plugins
 from ..dense_store import DenseStore
 from ..engine import Engine, View, Where, supports
-from ..errors import Incomplete
+from ..errors import EngineError, Incomplete
 from ..stored import Hits, Missing, Problem
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class DerivedVectors:
     def _opened(self, view: View) -> DenseStore:
         if self._dense is None or self._identity != view.identity:
             self._close()
-            folder = self._folder / view.identity
+            folder = self._place(view.identity)
             self._held = _lock(folder)
             self._dense = self._open(folder, view.identity, writable=self._held is not None)
             self._identity, self._reached = view.identity, -1
@@ -123,13 +123,19 @@ class DerivedVectors:
                 self._remove_others(view.identity)
         return self._dense
 
+    def _place(self, identity: str) -> Path:
+        """Where the vectors of a version are. Its identity comes from a server, which must not choose another place."""
+        if not identity or Path(identity).name != identity or identity == "..":
+            raise EngineError(f"the index calls itself {identity[:40]!r}, which is no name", "see who answers at `url`")
+        return self._folder / identity
+
     def _open(self, folder: Path, identity: str, *, writable: bool) -> DenseStore:
         return plugins.load("dense_stores", self._plugin).open(folder, identity, writable=writable, **self._more)
 
     def _remove_others(self, identity: str) -> None:
         """Vectors of versions that are not served any more."""
         for folder in self._folder.iterdir():
-            if folder.is_dir() and folder.name != identity:
+            if folder.is_dir() and not folder.is_symlink() and folder.name != identity:
                 held = _lock(folder)
                 if held is not None:
                     shutil.rmtree(folder, ignore_errors=True)
@@ -141,7 +147,7 @@ class DerivedVectors:
     def verify(self) -> list[Problem]:
         """What is kept on this machine, held against the index vector by vector; nothing, if nothing is kept."""
         with self._engine.view() as view:
-            folder = self._folder / view.identity
+            folder = self._place(view.identity)
             if not folder.is_dir() or not supports(view, View.vector_changes):
                 return []
             dense = self._open(folder, view.identity, writable=False)
@@ -180,9 +186,14 @@ class DerivedVectors:
 
 
 def _lock(folder: Path) -> FileLock | None:
-    """The right to write to a folder; None if another process has it, or if nothing may be written there."""
+    """The right to write to a folder; None if another process has it, or if nothing may be written there.
+
+    A link is none of ours: it may lead to the folders of somebody else, and what is stale is removed.
+    """
     from filelock import FileLock, Timeout  # here: most questions are asked of engines that search vectors themselves
 
+    if any(path.is_symlink() for path in (folder, *folder.parents[:2])):
+        return None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         held = FileLock(folder.with_name(f"{folder.name}.lock"), thread_local=False)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
+import stat
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,13 +39,12 @@ def map_array(folder: Path, name: str) -> NDArray[Any]:
     """Map an array's file; a small one is read."""
     path = folder / f"{name}.npy"
     try:
-        if path.stat().st_size <= _SMALL:  # an empty array cannot be mapped
-            array: NDArray[Any] = np.load(path, allow_pickle=False)
-            return array
-        # A plain array over the mapping: `memmap` is slow to slice.
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except FileNotFoundError:
-        raise damaged(path, "is missing") from None
+        with replaceable(path):
+            if path.stat().st_size <= _SMALL:  # an empty array cannot be mapped
+                array: NDArray[Any] = np.load(path, allow_pickle=False)
+                return array
+            # A plain array over the mapping: `memmap` is slow to slice.
+            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (ValueError, EOFError) as error:
         raise damaged(path, "does not begin as it should") from error
 
@@ -78,9 +79,11 @@ def check_sizes(folder: Path, files: Mapping[str, tuple[int, str]]) -> None:
     """`IndexDamaged` if a file is missing or has another size: quick, done at every opening."""
     for name, (size, _) in files.items():
         path = folder / name
-        if not path.is_file():
-            raise damaged(path, "is missing")
-        if path.stat().st_size != size:
+        with replaceable(path):
+            found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise damaged(path, "is no file")
+        if found.st_size != size:
             raise damaged(path, "has another size than it was written with")
 
 
@@ -88,8 +91,19 @@ def check_sums(folder: Path, files: Mapping[str, tuple[int, str]]) -> None:
     """`IndexDamaged` if the bytes of a file have changed: reads everything."""
     check_sizes(folder, files)
     for name, (_, wanted) in files.items():
-        if checksum(folder / name) != wanted:
+        with replaceable(folder / name):
+            found = checksum(folder / name)
+        if found != wanted:
             raise damaged(folder / name, "has changed bytes")
+
+
+@contextmanager
+def replaceable(path: Path) -> Iterator[None]:
+    """`IndexDamaged` if a file is not there, or no longer: a writer may have replaced it. The disk is not to blame."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise damaged(path, "is missing") from None
 
 
 def checksum(path: Path) -> str:

@@ -34,6 +34,11 @@ def write_checkpoint(folder: Path, tensors: Mapping[str, Tensors], state: Mappin
     for path in fresh.iterdir():
         sync(path)
     (fresh / "state.part").rename(fresh / "state.json")  # now it is whole
+    put_in_place(fresh, folder)
+
+
+def put_in_place(fresh: Path, folder: Path) -> None:
+    """Let a folder that is whole and durable take the place of another."""
     sync(fresh)
     old = folder.with_name(folder.name + ".old")
     shutil.rmtree(old, ignore_errors=True)

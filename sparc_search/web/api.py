@@ -112,11 +112,11 @@ def ask_json(index: Index, wanted: requests.Ask) -> dict[str, Any]:
     return _json(view, view.question.question, shown, Explanation(view.question, view.comparison, query))
 
 
-def reply_json(reply: Reply, *, explain: bool = False) -> dict[str, Any]:
-    """A reply without its explanation; with `explain` its parts go down to n-grams."""
+def reply_json(reply: Reply) -> dict[str, Any]:
+    """A reply without its explanation."""
     told = _json(reply, reply.question, explained(reply))
     del told["explanation"]
-    for answer in () if explain else told["answers"]:
+    for answer in told["answers"]:
         del answer["parts"]
     return told
 
@@ -160,8 +160,10 @@ async def ask_many(request: Request) -> Response:
     options = _options(body, state)
 
     def work() -> dict[str, Any]:
-        replies = state.index.ask_many(questions, **options)
-        return {"replies": [reply_json(reply, explain=options["explain"]) for reply in replies]}
+        if options["explain"]:
+            chosen = options | {"where": tuple(options["where"].items())}
+            return {"replies": [ask_json(state.index, requests.Ask(question, **chosen)) for question in questions]}
+        return {"replies": [reply_json(reply) for reply in state.index.ask_many(questions, **options)]}
 
     return await reply(request, work, tagged=False)
 

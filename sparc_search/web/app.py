@@ -34,6 +34,7 @@ from . import (
     login,
     openapi,
     passage_page,
+    why_page,
 )
 from .brake import Brake
 from .limits import Gate, WebLimits
@@ -79,6 +80,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     Route("/features/{name:path}", feature_page.page),
     Route("/index", index_page.page),
     Route("/discover", discover_page.page),
+    Route("/why", why_page.page),
     Route("/login", login.login, methods=["GET", "POST"]),
     Route("/logout", login.leave, methods=["POST"]),
     *(Route(prefix + path, handler, methods=methods) for prefix in ("/api", V1) for path, handler, methods in OLD_API),

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sparc_search.errors import NotThere, UsageError
-from sparc_search.inspection import AnswerView, Comparison, Difference, ExplainedAnswer, QuestionView
+from sparc_search.inspection import AnswerView, Choice, Comparison, Difference, ExplainedAnswer, QuestionView
 from sparc_search.inspection.answer import compared
 from sparc_search.records import STRATEGIES, UNITS, PartKind, ScorePart
 
@@ -23,6 +23,7 @@ from .problems import in_words, page_remedy, problem_of
 from .replies import page_response
 from .requests import Ask, ask_of
 from .state import AppState, state_of
+from .why_request import why_page
 
 ROWS = 14
 """N-grams of a comparison that are shown one by one; the rest is summed up."""
@@ -115,7 +116,15 @@ def _answered(state: AppState, wanted: Ask) -> dict[str, Any]:
         "milliseconds": 1000 * sum(view.seconds.values()),
         "twin": wanted.twin(),
         "title": wanted.question,
+        "why_page": _why_page,
     }
+
+
+def _why_page(wanted: Ask, rank: int, answer: ExplainedAnswer) -> str:
+    """The page that puts this answer beside another; of a larger unit, the phrase that was scored."""
+    if wanted.unit == "phrase" and not wanted.all:
+        return why_page(wanted, Choice(answer=rank))
+    return why_page(wanted, Choice(passage=answer.passage.id, span=(answer.scored.start, answer.scored.end)))
 
 
 def _shown(view: AnswerView, answer: ExplainedAnswer, wanted: Ask, scale: charts.Scale) -> Shown:

@@ -24,7 +24,8 @@ def tag_of(index: Index) -> str:
     """The tag of everything that an index answers in its present state."""
     with index.engine.view() as view:
         identity, snapshot = view.identity, view.statistics([]).snapshot
-    return f'W/"{snapshot}-{_digest(identity, index.encoder.fingerprint, _answering(index.settings))}"'
+    encoder = index.encoder.tuned or index.encoder.fingerprint
+    return f'W/"{snapshot}-{_digest(identity, encoder, _answering(index.settings))}"'
 
 
 def is_known(tag: str, if_none_match: str) -> bool:

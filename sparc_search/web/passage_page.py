@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
@@ -14,34 +14,30 @@ from sparc_search import inspection
 from sparc_search.engine import View, supports
 from sparc_search.errors import NotThere
 from sparc_search.index import Index
-from sparc_search.inspection import NgramRow, PassageView, Token
+from sparc_search.inspection import Choice, Mark, NgramRow, PassageView, Piece, Token
 from sparc_search.records import SIDES
 from sparc_search.stored import Listing
 
 from . import requests
 from .api import passage_view
+from .painting import PaintedPiece, painted, strong
 from .parameters import Wrong
 from .problems import in_words, invalid, problem_of
 from .rendering import shade
 from .replies import cut_long, page_response
 from .state import state_of
+from .why_request import why_page
 
 ROWS = 40
-LONGEST_TOKEN = 120
-"""Characters of a token that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShadedToken:
-    """A token, the text before it, and its shades: steps from 0 to 9."""
+    """A token, how it is painted, and its step of tf-idf, from 0 to 9."""
 
     token: Token
-    before: str
-    text: str
-    start: int
-    end: int
+    paint: PaintedPiece
     tfidf: int
-    chosen: bool
     href: str
 
 
@@ -115,7 +111,14 @@ def _view(index: Index, wanted: requests.PassageRequest, every: bool, longest: i
         "sizes": [("both", "All"), *((str(n), size_name(n)) for n in index.encoder.ngrams)],
         "neighbours": _neighbours(index, view) if wanted.id else {},
         "every": every,
+        "why": _why(view, wanted) if wanted.id else "",
     }
+
+
+def _why(view: PassageView, wanted: requests.PassageRequest) -> str:
+    """Where the question that led here is painted onto the passage, for the phrase that is chosen."""
+    span = (view.selection.start, view.selection.end) if view.selection and view.selection.end else None
+    return why_page(requests.Ask(wanted.question), Choice(passage=view.passage.id, span=span))
 
 
 def size_name(n: int) -> str:
@@ -124,47 +127,33 @@ def size_name(n: int) -> str:
 
 
 def shaded(view: PassageView, wanted: requests.PassageRequest) -> list[ShadedToken]:
-    """Every token with its shades: of the phrase that is chosen, or else of any phrase at most."""
-    start, end = ([_weight(view, token, side) for token in view.tokens] for side in SIDES)
-    most = max([*start, *end], default=0.0)
+    """Every token painted: with the weights of the phrase that is chosen, or else with the most of any phrase."""
+    marks = [mark for mark in _marks(view) if max(mark.start, mark.end) >= view.threshold]
+    most = max((max(mark.start, mark.end) for mark in marks if mark.n == 1), default=0.0)
     rarest = max((token.tfidf for token in view.tokens), default=0.0)
-    text, at, made = view.passage.text, 0, []
-    for token, own_start, own_end in zip(view.tokens, start, end, strict=True):
-        before = "" if token.title else text[at : token.start]
-        at = at if token.title else token.end
-        made.append(
-            ShadedToken(
-                token,
-                before,
-                _short(token.text),
-                shade(own_start, most),
-                shade(own_end, most),
-                shade(token.tfidf, rarest),
-                bool(view.selection and view.selection.first <= token.number <= view.selection.last),
-                wanted.choosing(token=token.number),
-            )
-        )
-    return made
+    pieces = [Piece(token.text, token.start, token.end, token.title) for token in view.tokens]
+    chosen = (view.selection.first, view.selection.last) if view.selection else None
+    drawn = painted(view.passage.text, pieces, strong(marks), chosen, most=most, points=False)
+    return [
+        ShadedToken(token, one, shade(token.tfidf, rarest), wanted.choosing(token=token.number))
+        for token, one in zip(view.tokens, drawn, strict=True)
+    ]
 
 
-def _weight(view: PassageView, token: Token, side: str) -> float:
-    """What a token weighs for one side: its own n-gram and the ones it is part of, of the sizes that are shown."""
-    if side not in view.sides:
-        return 0.0
-    if view.selection is None:
-        largest = max((token.weights.get(f"{side}_{n}", 0.0) for n in view.sizes), default=0.0)
-        return largest if largest >= view.threshold else 0.0
-    heaviest = 0.0
+def _marks(view: PassageView) -> Iterator[Mark]:
+    """The n-grams that begin at each token, of the sides and sizes that are shown."""
     for n in view.sizes:
-        weights = view.selection.weights.get(f"{side}_{n}", ())
-        heaviest = max([heaviest, *weights[max(token.number - n + 1, 0) : token.number + 1]])
-    return heaviest if heaviest >= view.threshold else 0.0
+        for token in view.tokens:
+            start, end = (_weight(view, token, f"{side}_{n}") if side in view.sides else 0.0 for side in SIDES)
+            if start or end:
+                yield Mark("", n, token.number, start, end)
 
 
-def _short(text: str) -> str:
-    if len(text) <= LONGEST_TOKEN:
-        return text
-    return f"{text[: LONGEST_TOKEN // 2]}… ({len(text):,} characters)"
+def _weight(view: PassageView, token: Token, key: str) -> float:
+    if view.selection is None:
+        return token.weights.get(key, 0.0)
+    weights = view.selection.weights.get(key, ())
+    return weights[token.number] if token.number < len(weights) else 0.0
 
 
 def _largest(rows: Sequence[NgramRow]) -> dict[str, float]:

@@ -49,6 +49,19 @@ def counts(done: subprocess.CompletedProcess[str]) -> tuple[int, ...]:
     return tuple(found[kind] for kind in ("indexed", "unchanged", "rejected", "skipped", "deleted"))
 
 
+def test_parts_of_a_corpus_from_many_machines(run_program: RunCli, corpus: Path, tmp_path: Path) -> None:
+    encode = ("encode", corpus, "--part", "1/1", "--out", tmp_path / "part-1.sparc")
+    assert run_program(*encode).stdout.startswith("2 documents encoded into")
+    again = run_program(*encode)
+    assert (again.returncode, again.stdout) == (0, "")
+    assert "nothing to do" in again.stderr
+    into = ("index", "import", tmp_path / "part-1.sparc", tmp_path / "part-1.sparc", "--index", tmp_path / "index")
+    assert run_program(*into).stdout == "2 documents with 2 passages, 2 unchanged\n"
+    wrong = run_program("encode", corpus, "--part", "3/2", "--out", tmp_path / "part-3.sparc")
+    assert wrong.returncode == 2
+    assert not list(tmp_path.glob("part-3*"))
+
+
 def test_the_summary_is_the_only_thing_on_stdout(run_program: RunCli, corpus: Path, tmp_path: Path) -> None:
     done = run_program("ingest", "--json", corpus, "--index", tmp_path / "index")
     assert (done.returncode, done.stderr) == (0, "")
@@ -256,6 +269,30 @@ def test_ctrl_c_finishes_and_says_how_to_go_on(
     assert "run the same command again" in err
 
 
+@pytest.mark.timeout(120)
+def test_watching_goes_on_until_ctrl_c(
+    started: Callable[..., subprocess.Popen[str]], corpus: Path, tmp_path: Path
+) -> None:
+    process = started(str(corpus), "--watch")
+    assert process.stdout
+    assert json.loads(process.stdout.readline())["indexed"] == 2
+    made = tmp_path / "made"
+    made.write_text("A third note.")
+    made.rename(corpus / "third.txt")
+    assert json.loads(process.stdout.readline())["indexed"] == 1
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (0, "")
+    assert "Stopped." in err
+
+
+def test_watching_is_not_for_runs_that_end(run_cli: RunCli, corpus: Path) -> None:
+    for flag in ("--rebuild", "--dry-run", "--retry-rejects"):
+        done = run_cli("ingest", corpus, "--watch", flag)
+        assert done.returncode == 2
+        assert f"--watch and {flag} exclude each other" in done.stderr
+
+
 def test_after_a_kill_it_goes_on_and_nothing_is_lost_or_double(
     started: Callable[..., subprocess.Popen[str]], run_cli: RunCli, tmp_path: Path
 ) -> None:
@@ -295,7 +332,7 @@ def test_a_second_ctrl_c_ends_it_at_once_and_the_index_is_whole(
 
 def test_signals_are_as_before_afterwards() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with ingest._stop_on_signals() as stop:
+    with ingest.stop_on_signals() as stop:
         signal.raise_signal(signal.SIGTERM)
         assert stop.is_set()
     assert signal.getsignal(signal.SIGINT) is before

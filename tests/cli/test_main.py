@@ -54,6 +54,9 @@ UNUSED = {
     "http",
     "ssl",
     "tempfile",
+    "filecmp",
+    "numpy.ma",
+    "multiprocessing",
 }
 
 

@@ -21,7 +21,6 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from require_all import NOT_FOR_IT
 
 from sparc_search import engine as contract
 from sparc_search.engine import Admin, View, supports
@@ -49,7 +48,6 @@ class Store:
         self.encoder = engine.encoder
         self.view = engine.view
         self._vectors = derived_vectors(settings, engine)
-        self._plugin = settings.engine
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(View, name):
@@ -72,12 +70,6 @@ class Store:
             with self.engine.view() as view:
                 return supports(view, method)
         return supports(self.engine.admin() if hasattr(Admin, method.__name__) else self.engine, method)
-
-    def needs(self, *methods: Callable[..., Any]) -> None:
-        """Leave the test out if the engine lacks one of these."""
-        for method in methods:
-            if not self.supports(method):
-                not_for(self._plugin, method)
 
     def has_vectors(self) -> bool:
         """Whether dense search works, by the engine itself or by what is derived from it."""
@@ -118,12 +110,6 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def not_for(plugin: str, method: Callable[..., Any]) -> None:
-    """Leave a test out for an example that does without a method; the engines of the package do without none."""
-    assert plugin in EXAMPLES, f"the engine {plugin} has lost `{method.__qualname__}`"
-    pytest.skip(f"{NOT_FOR_IT} `{method.__qualname__}`")
 
 
 def open_local(location: Path, encoder: str = "", *, writable: bool = False) -> Store:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sparc_search.encoder import Encoder
 from sparc_search.records import EncodedPassage, EncodedQuestion, Passage
 
 
-class Letters:
+class Letters(Encoder):
     """Word pieces of at most four characters, and nothing else: so that cuts inside words happen too."""
 
     fingerprint = "letters"
 
-    def __init__(self, window: int) -> None:
-        self.window = window
+    def __init__(self, window: int, *, additive: bool = False) -> None:
+        self.window, self.additive = window, additive
 
     def token_offsets(self, text: str) -> Sequence[tuple[int, int]]:
         pieces, start = [], 0

@@ -23,14 +23,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-NOT_FOR_IT = "not for an engine without"
-"""How the reason begins if a test is about something optional that an engine does not have: nothing is missing then."""
-
-
 def _skip_reasons(reporter: pytest.TerminalReporter) -> list[str]:
     """Each reason once. An expected failure counts too: it is a test that does not pass."""
     skipped = [report.longrepr for report in reporter.stats.get("skipped", [])]
     texts = [longrepr[2] if isinstance(longrepr, tuple) else str(longrepr) for longrepr in skipped]
     texts += [f"expected to fail: {report.nodeid}" for report in reporter.stats.get("xfailed", [])]
-    reasons = {text.removeprefix("Skipped: ") for text in texts}
-    return sorted(reason for reason in reasons if not reason.startswith(NOT_FOR_IT))
+    return sorted({text.removeprefix("Skipped: ") for text in texts})

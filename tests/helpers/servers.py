@@ -68,6 +68,8 @@ LITTLE_ROOM = {
 
 FIXTURES = {"opensearch_url", "elasticsearch_url", "opensearch_cluster", "custom_opensearch", "secured_opensearch"}
 FIXTURES |= {"engine", "server_engine", "opensearch"}  # of tests/helpers/engines.py, which ask for these
+IN_A_FOLDER = ("local", "lmdb")
+"""Engines that need no server."""
 PATIENCE = 900.0
 """Seconds until a server must be healthy, on a machine with much else to do."""
 
@@ -86,7 +88,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 def needs_server(item: pytest.Item) -> bool:
     """Whether a test asks for a server, by name or through another fixture; a store in a folder is none."""
-    return parameters(item).get("engine") != "local" and bool(FIXTURES & set(getattr(item, "fixturenames", ())))
+    return parameters(item).get("engine") not in IN_A_FOLDER and bool(FIXTURES & set(getattr(item, "fixturenames", ())))
 
 
 def parameters(item: pytest.Item) -> Mapping[str, object]:

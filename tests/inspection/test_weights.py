@@ -64,15 +64,6 @@ def test_what_is_shown_is_what_is_scored(rng: Generator) -> None:
                 assert np.isclose(shown[names[part.name]], part.passage_weight)
 
 
-@given(blocks())
-def test_a_bigram_covers_both_its_tokens(block: PhraseBlock) -> None:
-    for _, columns in weights.matrices(block):
-        own = weights.largest(columns)
-        spread = weights.covering(own, columns.n)
-        for token in range(len(own)):
-            assert spread[token] == own[max(token - columns.n + 1, 0) : token + 1].max()
-
-
 def test_positions_of_an_ngram() -> None:
     block = random_block(np.random.default_rng(1), 20, vocabulary=3)
     for at in range(19):

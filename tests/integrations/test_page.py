@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -82,21 +84,32 @@ def test_an_assistant_starts_it_as_the_page_says(notes: Path) -> None:
     anyio.run(conversation)
 
 
-def test_the_inspector_of_the_protocol(notes: Path) -> None:
+@contextmanager
+def over(transport: str, notes: Path) -> Iterator[list[str]]:
+    """What the inspector is told to talk to."""
+    if transport == "stdio":
+        yield configured(notes)
+    else:
+        with Index.open(notes / "notes") as index, served(index) as address:
+            yield [f"{address}/mcp", "--transport", "http"]
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_the_inspector_of_the_protocol(notes: Path, transport: str) -> None:
     program = Path(sys.prefix) / "node" / "node_modules" / ".bin" / "mcp-inspector"
     if not program.exists():
         pytest.skip("needs npm, when tools/integrations.py makes its environment")
 
-    def inspect(*arguments: str) -> dict[str, object]:
-        command = [str(program), "--cli", *configured(notes), *arguments]
-        told = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-        assert isinstance(told, dict)
-        return told
+    with over(transport, notes) as target:
 
-    tools = json.dumps(inspect("--method", "tools/list"))
-    assert all(f'"name": "{name}"' in tools for name in ("ask", "search", "fetch", "list_documents"))
-    question = "question=Who signed the lease?"
-    asked = inspect("--method", "tools/call", "--tool-name", "ask", "--tool-arg", question)
-    assert "Ada King" in json.dumps(asked)
-    listed = json.dumps(inspect("--method", "resources/list"))
-    assert "sparc-search://notes/documents/eiger" in listed
+        def inspect(*arguments: str) -> str:
+            command = [str(program), "--cli", *target, *arguments]
+            told = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+            assert isinstance(told, dict)
+            return json.dumps(told)
+
+        tools = inspect("--method", "tools/list")
+        assert all(f'"name": "{name}"' in tools for name in ("ask", "search", "fetch", "list_documents"))
+        question = "question=Who signed the lease?"
+        assert "Ada King" in inspect("--method", "tools/call", "--tool-name", "ask", "--tool-arg", question)
+        assert "sparc-search://notes/documents/eiger" in inspect("--method", "resources/list")

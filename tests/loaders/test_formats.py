@@ -25,6 +25,11 @@ def head() -> bytes:
         ("a.jsonl.gz", "jsonl"),
         ("a.tsv.gz", "csv"),
         ("a.parquet", "parquet"),
+        ("a.rst", "rst"),
+        ("a.TEX", "tex"),
+        ("a.rtf", "rtf"),
+        ("a.py", "code"),
+        ("a.tsx", "code"),
         ("dump.xml.bz2", "wikipedia"),
     ],
 )
@@ -36,11 +41,13 @@ def test_the_ending_decides(name: str, reader: str) -> None:
 @pytest.mark.parametrize(
     ("content", "reader"),
     [
-        (b'{"version": "1.1", "data": []}', "squad"),
-        (b'{"data": [', "squad"),
+        (b'{"version": "1.1", "data": []}', "json"),
+        (b'{"data": [', "json"),
+        (b'[{"text": "x"}]', "json"),
+        (b'{"name": "x"}', "json"),
         (b'{"id": 1, "contents": "x"}\n{"id": 2}', "jsonl"),
         (b'\xef\xbb\xbf\n {"text": "x"}\n', "jsonl"),
-        (json.dumps({"data": []}, indent=1).encode(), "squad"),
+        (json.dumps({"data": []}, indent=1).encode(), "json"),
     ],
 )
 def test_json_is_looked_into(content: bytes, reader: str) -> None:
@@ -54,6 +61,7 @@ def test_json_is_looked_into(content: bytes, reader: str) -> None:
         (b"%PDF-1.4", "pdf"),
         (b"PK\x03\x04", "docx"),
         (b"PAR1", "parquet"),
+        (b"{\\rtf1 x}", "rtf"),
         (b"\n<!DOCTYPE html><p>", "html"),
         (b"<mediawiki xmlns", "wikipedia"),
         (b"id\ttext\ttitle\n", "csv"),

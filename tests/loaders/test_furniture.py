@@ -73,6 +73,24 @@ def test_an_ingest_tells_what_was_left_out_and_stats_too(tmp_path: Path, toy_enc
         assert index.ingest(pages).unchanged == 5
 
 
+def test_what_is_left_out_is_counted_once(tmp_path: Path, toy_encoder: Encoder) -> None:
+    """However often a folder is read, and with what has been deleted since taken off."""
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    for number in range(3):
+        (pages / f"{number}.txt").write_text(f"{page(number).text.split(chr(10))[4]}\n\nNext page")
+    with Index.create(tmp_path / "index", settings=Settings(), encoder=toy_encoder) as index:
+        index.ingest(pages)
+        assert index.stats()["left_out"] == {"blocks": 3, "words": 6}
+        (pages / "0.txt").write_text("It has changed.\n\nPrevious page\n\nNext page")
+        assert index.ingest(pages).left_out_growth == {"blocks": 1, "words": 2}
+        (pages / "1.txt").unlink()
+        index.ingest(pages, sync=True)
+        assert index.stats()["left_out"] == {"blocks": 3, "words": 6}
+        index.ingest(pages, rebuild=True)
+        assert index.stats()["left_out"] == {"blocks": 3, "words": 6}
+
+
 def test_no_passage_reaches_across_furniture() -> None:
     sections = (Section(7, kind="furniture"), Section(13, kind="paragraph"))
     passages = cut(Document("d", "One.\n\n Menu\n\nTwo.", sections=sections), Letters(200))

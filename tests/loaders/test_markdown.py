@@ -53,7 +53,7 @@ The end. ![a picture of a hut](hut.png)
 def test_headings_become_sections_and_markup_goes(one: One) -> None:
     document = one("markdown", PAGE.encode(), "huts.md")
     assert document.title == "Alpine huts"
-    assert document.metadata == {"lang": "en"}
+    assert document.metadata == {"lang": "en", "tags": '["nested"]'}
     assert document.text == (
         "Before any heading.\n\nHuts\n\nA first paragraph with a link and code,\non two lines.\n\n"
         "Opening\n\nin summer\nin winter\n\nKeys\n\nAsk the warden.\n\nhut | beds\nOld | 12\n\n# not a heading\n\n"
@@ -109,3 +109,42 @@ def test_every_word_stays_however_it_is_nested(shape: list[tuple[int, str]]) -> 
     lines = [marker * depth + f"word{number}" for number, (depth, marker) in enumerate(shape)]
     (document,) = reader.read(io.BytesIO("\n".join(lines).encode()), "x.md", {})
     assert sorted(re.findall(r"word\d+", document.text)) == sorted(f"word{n}" for n in range(len(shape)))
+
+
+def test_lists_in_front_matter_are_lists(one: One) -> None:
+    page = (
+        '---\nTags: [alps, \'two words\', "a, b"]  \nauthors:\n- Ada King\n- "Bob"\nempty:\nyear: 2024 # when\n'
+        'quoted: "a # b"\nnested:\n  key: value\n---\nText.'
+    )
+    document = one("markdown", page.encode())
+    assert document.text == "Year: 2024\n\nText."
+    assert document.metadata == {
+        "tags": '["alps", "two words", "a, b"]',
+        "authors": '["Ada King", "Bob"]',
+        "year": "2024",
+        "quoted": "a # b",
+    }
+
+
+def test_toml_is_front_matter_too(one: One) -> None:
+    front = 'title = "Huts"\ndate = 2024-03-12\ntags = ["alps", "huts"]\ndraft = false\n[params]\nbeds = 12\n'
+    page = f"+++\n{front}+++\nText."
+    document = one("markdown", page.encode())
+    assert (document.title, document.text) == ("Huts", "Date: 2024-03-12\n\nText.")
+    assert document.metadata == {
+        "date": "2024-03-12",
+        "tags": '["alps", "huts"]',
+        "draft": "false",
+        "params.beds": "12",
+    }
+
+
+def test_what_is_no_front_matter_is_text(one: One) -> None:
+    for page in (
+        "+++\nno toml\n+++\nText.",
+        "+++\na = 1\nText.",
+        "---\na: 1\nText.",
+        "+++\na = " + "[" * 5000 + "\n+++\nText.",
+    ):
+        assert one("markdown", page.encode()).text.endswith("Text.")
+        assert not one("markdown", page.encode()).metadata

@@ -84,6 +84,8 @@ def test_joints_are_where_blocks_begin(document: Document, window: int) -> None:
 @given(documents(), st.integers(1, 40))
 def test_cutting_twice_gives_the_same(document: Document, window: int) -> None:
     assert cut(document, Letters(window)) == cut(document, Letters(window))
+    adding = cut_and_count(document, Letters(window, additive=True))
+    assert adding == cut_and_count(document, Letters(window))  # counts that are added up are those of the whole
 
 
 def of(text: str, window: int = 64, **more: object) -> list[Passage]:

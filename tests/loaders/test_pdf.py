@@ -105,3 +105,54 @@ def test_headings_by_size_paragraphs_by_gaps_and_running_heads(one: One) -> None
     )
     assert first.page == 1
     assert not any("Alpine" in passage.text or "Manual" in passage.text for passage in cut(document, Letters(400)))
+
+
+def placed(*texts: tuple[float, float, str]) -> bytes:
+    """A page with each text at its own place."""
+    shown = " ".join(f"1 0 0 1 {left} {bottom} Tm ({text}) Tj" for left, bottom, text in texts)
+    return f"BT /F 12 Tf {shown} ET".encode()
+
+
+def grid(*rows: Sequence[str], columns: Sequence[float], top: float = 600) -> list[tuple[float, float, str]]:
+    cells = ((columns[at], top - 14 * number, cell) for number, row in enumerate(rows) for at, cell in enumerate(row))
+    return [cell for cell in cells if cell[2]]
+
+
+def kinds(document: Document) -> list[str]:
+    return [section.kind for section in document.sections if section.kind not in ("", "cell")]
+
+
+def test_words_that_begin_at_the_same_places_are_a_table(one: One) -> None:
+    rows = [
+        ("Hut", "Beds", "Open"),
+        ("Old hut", "12", "June"),
+        ("New", "3", "all the"),
+        ("", "", "year"),
+        ("Top", "7", "May"),
+    ]
+    before = [(50, 620, "These are the huts of the club:")]
+    after = [(50, 500, "All of them are open to members, who have a key."), (50, 486, "Guests must ask the warden.")]
+    document = one("pdf", pdf(placed(*before, *grid(*rows, columns=(50, 160, 250)), *after)))
+    assert document.text == (
+        "These are the huts of the club:\n\nHut | Beds | Open\nOld hut | 12 | June\nNew | 3 | all the year\n"
+        "Top | 7 | May\n\n"
+        "All of them are open to members, who have a key.\nGuests must ask the warden."
+    )
+    assert kinds(document) == ["head", "row", "row", "row", "paragraph"]
+
+
+def test_columns_whose_lines_the_file_has_mixed_are_read_one_after_the_other(one: One) -> None:
+    left = [f"the left column has its line number {number}" for number in range(10)]
+    right = [f"and on the right it is line number {number}" for number in range(10)]
+    mixed = pdf(placed(*grid(*zip(left, right, strict=True), columns=(50, 320))))
+    assert one("pdf", mixed).text == "\n".join(left) + "\n\n" + "\n".join(right)
+    kept = grid(*zip(left, strict=True), columns=(50,)) + grid(*zip(right, strict=True), columns=(320,))
+    assert one("pdf", pdf(placed(*kept))).text == "\n".join(left) + "\n\n" + "\n".join(right)
+
+
+def test_items_contents_and_prose_are_no_tables(one: One) -> None:
+    items = grid(*(("1.", f"item of a list {number}") for number in range(4)), columns=(50, 80))
+    contents = grid(*((f"Chapter {number} . . . . . . . .", str(number)) for number in range(4)), columns=(50, 250))
+    prose = [(50, 600 - 14 * number, "wide  " * number + "and other words of a line") for number in range(6)]
+    for page in (items, contents, prose):
+        assert "row" not in kinds(one("pdf", pdf(placed(*page))))

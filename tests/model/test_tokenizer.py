@@ -76,6 +76,15 @@ def test_a_text_is_cut_the_same_alone_and_among_others(texts: list[str]) -> None
         assert alone.flags.tolist() == together.flags.tolist()
 
 
+@given(st.lists(st.text(), max_size=4), st.sampled_from([" ", "\n", "\n\n", "\t \n"]))
+def test_counts_of_texts_with_white_space_between_them_add_up(texts: list[str], gap: str) -> None:
+    texts = [text.strip() for text in texts]
+    assert PIECES.count(gap.join(texts)) == sum(map(PIECES.count, texts))
+    for text in texts:
+        assert PIECES.offsets(text) == [tuple(place) for place in PIECES([text])[0].offsets.tolist()]
+        assert PIECES.count(text) == len(PIECES.offsets(text))
+
+
 @pytest.mark.parametrize(
     ("piece", "flags"),
     [

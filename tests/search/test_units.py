@@ -58,6 +58,15 @@ def test_answers_that_say_the_same_are_one() -> None:
     assert best.documents == 2
 
 
+def test_copies_of_a_document_are_one() -> None:
+    """PASSAGES of two documents say the same at the same place: only their texts tell whether they are copies."""
+    for copies, expected in ((lambda one, other: True, 1), (lambda one, other: False, 2), (None, 2)):
+        chosen = choose(phrases(("2", 0), ("1", 2)), 9, "document", merge=True, rival=False, copies=copies)
+        assert len(chosen.shown) == expected
+    (both,) = choose(phrases(("2", 0), ("1", 2)), 9, "document", merge=True, rival=False, copies=lambda *_: True).shown
+    assert [place.passage.document_id for place in both.answer.others] == ["d1"]
+
+
 def test_the_rival_says_something_else_whatever_the_unit() -> None:
     for unit in UNITS:
         found = phrases(("2", 0), ("2", 1), ("3", 0))

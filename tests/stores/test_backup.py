@@ -15,7 +15,7 @@ from small_corpus import DOCUMENTS, encode_all, words
 from sparc_search import Index
 from sparc_search.encoder import Encoder
 from sparc_search.engine import Place
-from sparc_search.errors import IndexDamaged, IndexFailure, UsageError
+from sparc_search.errors import DiskFull, IndexDamaged, IndexFailure, UsageError
 from sparc_search.stores.local import points
 from sparc_search.stores.local.backup import MANIFEST, _sum, back_up
 from sparc_search.stores.local.engine import LocalEngine
@@ -112,6 +112,36 @@ def test_a_damaged_file_is_refused(index: Path, tmp_path: Path, damage: str) -> 
         LocalEngine.restore(Place(tmp_path / "new"), file, replace=False)
     assert not (tmp_path / "new").exists()
     assert not (tmp_path.parent / "outside").exists()
+
+
+@pytest.mark.parametrize("hostile", ["link", "other", "huge"])
+def test_a_tar_file_that_holds_more_than_a_backup_is_refused(index: Path, tmp_path: Path, hostile: str) -> None:
+    """Such as a link, through which a later part would be written elsewhere."""
+    file, outside = tmp_path / "backup.tar", tmp_path / "outside"
+    back_up(index / "data-1", tmp_path / "backup")
+    with tarfile.open(file, "w") as archive:
+        part = tarfile.TarInfo({"link": "segments", "other": "index.db-wal", "huge": "index.db"}[hostile])
+        if hostile == "link":
+            part.type, part.linkname = tarfile.SYMTYPE, "../outside"
+        archive.addfile(part)
+        archive.add(tmp_path / "backup", ".")
+    if hostile == "huge":  # says of itself that no disk would hold it
+        part.size = 1 << 60
+        file.write_bytes(part.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+    with pytest.raises(DiskFull if hostile == "huge" else IndexDamaged):
+        LocalEngine.restore(Place(tmp_path / "new"), file, replace=False)
+    assert not (tmp_path / "new").exists()
+    assert not outside.exists()
+
+
+def test_only_what_is_listed_is_restored(index: Path, tmp_path: Path, toy_encoder: Encoder) -> None:
+    """A log beside the database would be taken for newer than the file whose sum was checked."""
+    back_up(index / "data-1", tmp_path / "backup")
+    for name in ("index.db-wal", "index.db-journal", "segments/more"):
+        (tmp_path / "backup" / name).write_bytes(b"hostile")
+    LocalEngine.restore(Place(tmp_path / "new"), tmp_path / "backup", replace=False)
+    assert answers(tmp_path / "new", toy_encoder) == answers(index, toy_encoder)
+    assert not [path for path in (tmp_path / "new").rglob("*") if path.is_file() and path.read_bytes() == b"hostile"]
 
 
 def test_a_damaged_index_is_not_backed_up(index: Path, tmp_path: Path) -> None:

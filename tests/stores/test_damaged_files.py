@@ -7,6 +7,7 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ from small_corpus import DOCUMENTS, encode_all, words
 from sparc_search import Index
 from sparc_search.encoder import Encoder
 from sparc_search.errors import DiskFull, IndexDamaged, IndexFailure, IndexLocked, SparcSearchError
-from sparc_search.stores.local import database, layout
+from sparc_search.opening import open_engine, rebuild_engine
+from sparc_search.settings import Settings
+from sparc_search.stores.local import database, layout, writer
 
 QUESTION = "Who climbed the Eiger in 1858?"
 
@@ -115,3 +118,46 @@ def test_a_database_that_others_use_is_no_damage(index: Path) -> None:
         with pytest.raises(IndexLocked), database.translated(folder):
             database.write_meta(connection, clean=1)
     other.close()
+
+
+@pytest.mark.parametrize("fact", ["generation", "encoder", "checksum", "all of them"])
+def test_damaged_facts_are_told_and_both_remedies_help(
+    index: Path, toy_encoder: Encoder, tmp_path: Path, fact: str
+) -> None:
+    right = use(index, toy_encoder)
+    with Index.open(index, encoder=toy_encoder) as opened:
+        opened.backup(tmp_path / "backup")
+    for remedy in ("restore", "rebuild"):
+        with sqlite3.connect(layout.current(index) / database.FILE) as connection:
+            where = "" if fact == "all of them" else f" WHERE key = '{fact}'"
+            connection.execute(f"UPDATE meta SET value = 7{where}")
+        connection.close()
+        with pytest.raises(IndexDamaged, match=r"table of facts.*index restore.*ingest --rebuild"):
+            use(index, toy_encoder)
+        if remedy == "restore":
+            Index.restore(tmp_path / "backup", index, encoder=toy_encoder, replace=True).close()
+        else:
+            with rebuild_engine(Settings(index=index), "toy-1") as new:
+                new.writer().add(encode_all([*DOCUMENTS, *words(12)], toy_encoder))
+                new.writer().delete(["d0-003"])
+        assert use(index, toy_encoder) == right
+
+
+@pytest.mark.parametrize("step", ["write_meta", "remove_old", "switch"])
+def test_a_full_disk_when_a_writer_begins_or_a_version_takes_over(
+    index: Path, toy_encoder: Encoder, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorcode = sqlite3.SQLITE_FULL
+
+    def fail(*_: object, **__: object) -> None:
+        raise full if step == "write_meta" else OSError(errno.ENOSPC, "No space left on device")
+
+    right = use(index, toy_encoder)
+    begin = rebuild_engine if step == "switch" else partial(open_engine, writable=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(writer if step == "write_meta" else layout, step, fail)
+        with pytest.raises(DiskFull, match="no room left"), begin(Settings(index=index), "toy-1"):
+            pass
+    assert use(index, toy_encoder) == right
+    open_local(index, "toy-1", writable=True).close()

@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engines import ENGINES, EXAMPLES, SERVERS, Engine, Store, made, not_for
+from engines import ENGINES, EXAMPLES, SERVERS, Engine, Store, made
 from small_corpus import DOCUMENTS, QUERY, all_passages, best, encode_all, encoded, nearest, plain, readers, words
 
-from sparc_search import engine as contract
-from sparc_search import plugins
 from sparc_search.encoder import Encoder
 from sparc_search.engine import Admin, View, supports
 from sparc_search.errors import IndexLocked, IndexMismatch, IndexNotFound, Unsupported, UsageError
@@ -29,6 +27,10 @@ from sparc_search.stored import FeatureCount, FetchedBlocks, Listing
 @pytest.fixture(params=[*ENGINES, *EXAMPLES, *SERVERS])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     yield from made(request, request.param, tmp_path)
+
+
+WHOLE = pytest.mark.parametrize("engine", [*ENGINES, *SERVERS], indirect=True)
+"""A test of something optional, which the engines of the package have and an example may do without."""
 
 
 @pytest.fixture
@@ -74,8 +76,8 @@ def test_passages_come_back_as_they_went_in(store: Store, toy_encoder: Encoder) 
             assert store.matching({key: value + "?"}) == []
 
 
+@WHOLE
 def test_documents_come_back_as_they_went_in(store: Store, toy_encoder: Encoder) -> None:
-    store.needs(View.documents)
     sections = (Section(0, "H", 3), Section(9, "I", None, 2))
     document = Document("a odd", "Grüße aus Köln 1999.", "Titel", "a/b", {"k": "v", "a.b": "y" * 40_000}, sections)
     store.add([encoded(document, toy_encoder)])
@@ -142,7 +144,6 @@ def test_filters_apply_before_the_cut(engine: Engine, toy_encoder: Encoder) -> N
         where = {"group": "2"}
         hits = store.sparse_search(QUERY, 5, where)
         assert [hit.passage_id for hit in hits] == [hit.passage_id for hit in best(passages, QUERY, 5)]
-        store.needs(View.matching)
         if store.has_vectors():
             (near,) = store.dense_search(question.passage_vector[None], 5, where)
             assert [hit.passage_id for hit in near] == nearest(passages, question.passage_vector, 5)
@@ -151,6 +152,18 @@ def test_filters_apply_before_the_cut(engine: Engine, toy_encoder: Encoder) -> N
         assert sorted(store.matching(where)) == [p.passage.id for p in passages[1:]]
         assert store.matching({"group": "2", "no": "such"}) == []
         assert len(store.matching({})) == 39
+
+
+def test_a_filter_compares_with_every_value_of_a_list(engine: Engine, toy_encoder: Encoder) -> None:
+    tags = {"a": '["red", "two words", 7, "red"]', "b": '["blue"]', "c": "red", "d": "[red", "e": '[["red"]]'}
+    documents = [Document(id, "A red sea.", metadata={"tags": value}) for id, value in tags.items()]
+    with engine.open() as store:
+        store.add(encode_all(documents, toy_encoder))
+        found = {
+            value: {hit.passage_id.partition("/")[0] for hit in store.sparse_search(QUERY, 9, {"tags": value})}
+            for value in ("red", "two words", "7", "blue", "[red")
+        }
+    assert found == {"red": {"a", "c"}, "two words": {"a"}, "7": {"a"}, "blue": {"b"}, "[red": {"d"}}
 
 
 def test_replacing_a_document_leaves_nothing_of_the_old(store: Store, toy_encoder: Encoder) -> None:
@@ -226,23 +239,23 @@ def test_what_is_refused_is_not_there_and_all_else_is(store: Store, toy_encoder:
         assert store.verify().problems == ()
 
 
+@WHOLE
 def test_where_documents_come_from(store: Store, toy_encoder: Encoder) -> None:
-    store.needs(View.documents_from)
     store.add(encode_all(words(6), toy_encoder))
     assert list(store.documents_from("s/1/")) == [("d0-001", "s/1/f1"), ("d0-004", "s/1/f4")]
     assert len(list(store.documents_from(""))) == 8
     assert list(store.documents_from("t")) == []
 
 
+@WHOLE
 def test_size(store: Store, toy_encoder: Encoder) -> None:
-    store.needs(Admin.size_in_bytes)
     before = store.size_in_bytes()
     store.add(encode_all(words(50), toy_encoder))
     assert store.size_in_bytes() > before > 0
 
 
+@WHOLE
 def test_compacting_changes_nothing_that_is_asked(store: Store) -> None:
-    store.needs(Admin.compact)
     store.delete(["alps"])
     before = store.sparse_search({"lex": {"sea": 1.0}}, 5, {})
     store.compact()
@@ -318,7 +331,6 @@ def test_readers_go_on_while_a_writer_writes(engine: Engine, store: Store, toy_e
 
 
 def test_vector_changes_tell_what_came_since(store: Store, toy_encoder: Encoder) -> None:
-    store.needs(View.vector_changes)
     first = list(store.vector_changes(0))
     assert [id for change in first for id in change.passage_ids] == ["alps/0", "alps/1", "seas/0"]
     store.add([encoded(plain("new", "More."), toy_encoder)])
@@ -332,8 +344,8 @@ def test_vector_changes_tell_what_came_since(store: Store, toy_encoder: Encoder)
 # --- another model ---------------------------------------------------------------------------------------------------
 
 
+@WHOLE
 def test_made_anew_for_another_model_while_it_serves(engine: Engine, store: Store, toy_encoder: Encoder) -> None:
-    store.needs(contract.Engine.rebuild)
     store.close()
     with engine.open("", writable=False) as reader, engine.rebuild("toy-2") as new:
         new.add(encode_all(DOCUMENTS[:1], toy_encoder))
@@ -348,10 +360,10 @@ def test_made_anew_for_another_model_while_it_serves(engine: Engine, store: Stor
             assert reader.verify().problems == ()
 
 
+@WHOLE
 def test_a_rebuild_that_fails_changes_nothing_and_is_continued(
     engine: Engine, store: Store, toy_encoder: Encoder
 ) -> None:
-    store.needs(contract.Engine.rebuild)
     store.close()
 
     def stopped() -> None:
@@ -370,9 +382,8 @@ def test_a_rebuild_that_fails_changes_nothing_and_is_continued(
         assert reader.statistics([]).passages == 3
 
 
+@WHOLE
 def test_a_rebuild_of_nothing_makes_an_index(engine: Engine, toy_encoder: Encoder) -> None:
-    if not supports(plugins.load("stores", engine.settings().engine), contract.Engine.rebuild):
-        not_for(engine.name, contract.Engine.rebuild)
     with engine.rebuild() as new:
         new.add(encode_all(DOCUMENTS, toy_encoder))
     with engine.open(writable=False) as reader:
@@ -382,11 +393,11 @@ def test_a_rebuild_of_nothing_makes_an_index(engine: Engine, toy_encoder: Encode
 # --- to be looked at -------------------------------------------------------------------------------------------------
 
 
+@WHOLE
 def test_features_and_lists(engine: Engine, toy_encoder: Encoder) -> None:
     documents = words(20)
     passages = all_passages(documents, toy_encoder)
     with engine.open() as store:
-        store.needs(View.frequent_features, View.features_like, View.list_passages, View.list_documents)
         store.add(encode_all(documents, toy_encoder))
         for field in ("start", "end", "lex"):
             counted = Counter(name for passage in passages for name in passage.features[field])

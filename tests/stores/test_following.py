@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from engines import Engine, Store, open_local
@@ -14,7 +15,7 @@ from small_corpus import encode_all
 from sparc_search.encoder import Encoder
 from sparc_search.errors import IndexMismatch, IndexNotFound
 from sparc_search.records import Document
-from sparc_search.stores import vector_index
+from sparc_search.stores import page_sums, vector_index
 from sparc_search.stores.local import database, layout
 
 
@@ -180,6 +181,31 @@ def test_a_view_searches_to_its_end_when_its_segments_are_merged_away(
             assert held.fetch([found[0].passage_id]).passages
             assert not held.state.segments[0].dense._file.exists()
         assert len(reader.dense_search(query, 40, {})[0]) == 10
+
+
+def test_files_that_a_writer_replaces_are_no_trouble_of_the_disk(
+    tmp_path: Path, toy_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opens a state may find its files replaced by the next one, at any of them: then that is opened."""
+    location, check_sizes = tmp_path / "index", page_sums.check_sizes
+
+    def replaced(folder: Path, files: Any) -> None:
+        monkeypatch.setattr(page_sums, "check_sizes", check_sizes)
+        check_sizes(folder, files)
+        with open_local(location, "toy-1", writable=True) as writer:
+            writer.delete([f"doc-{number}" for number in range(7)])  # most: it is written again
+        assert not folder.exists()
+
+    def found(reader: Store) -> object:
+        return [hit.passage_id for hit in reader.sparse_search({"lex": {"lake": 1.0}}, 9, {})]
+
+    for look, right in ((found, ["doc-7/0"]), (lambda reader: reader.verify().problems, ())):
+        with open_local(location, "toy-1", writable=True) as writer:
+            fill(writer, toy_encoder, *(f"Lake number {number}." for number in range(8)))
+            writer.compact()
+        with open_local(location, "toy-1") as reader:
+            monkeypatch.setattr(page_sums, "check_sizes", replaced)
+            assert look(reader) == right
 
 
 def test_a_reader_that_may_not_write_sees_what_others_write(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -89,8 +90,8 @@ def test_compiled_sums_are_those_of_numpy_to_the_last_bit(corpus: list[Features]
 def test_looking_up_some_rows_gives_the_sums_of_all(
     rng: np.random.Generator, count: int, density: float, share: float
 ) -> None:
-    has = [np.flatnonzero(rng.random(count) < density * rng.random()).astype(np.uint32) for _ in range(5)]
-    has = [rows if len(rows) else np.zeros(1, np.uint32) for rows in has]  # a feature that none has is not there
+    has = [np.flatnonzero(rng.random(count) < density * rng.random()).astype(np.uint16) for _ in range(5)]
+    has = [rows if len(rows) else np.zeros(1, np.uint16) for rows in has]  # a feature that none has is not there
     ends = np.cumsum([len(rows) for rows in has])
     values = shorten(rng.random(int(ends[-1]), np.float32))
     tops, none = np.zeros(5, np.uint16), np.zeros(5, np.uint32)
@@ -98,10 +99,18 @@ def test_looking_up_some_rows_gives_the_sums_of_all(
     terms = Terms(np.append(0, ends[:-1]), ends, rng.random(5), np.zeros(5))
     rows = np.flatnonzero(rng.random(count) < share)
     wanted = postings.sums(terms, count)[rows]
+    wide = replace(postings, rows=postings.rows.astype(np.uint32))
+    assert np.array_equal(wide.sums(terms, count), postings.sums(terms, count))
+    assert np.array_equal(wide.sums_of(terms, rows), wanted)
     assert np.array_equal(postings.sums_of(terms, rows), wanted)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "compiled", None)
         assert np.array_equal(postings.sums_of(terms, rows), wanted)
+
+
+def test_rows_take_as_few_bytes_as_they_can() -> None:
+    assert [module.row_type(count) for count in (0, 65_536, 65_537)] == [np.uint16, np.uint16, np.uint32]
+    assert segment_of([{"start": {"dome": 1.0}, "end": {}, "lex": {}}]).postings.rows.dtype == np.uint16
 
 
 @pytest.mark.skipif(module.compiled is None, reason="no compiled code: install again where there is a C compiler")

@@ -57,7 +57,7 @@ def test_a_small_part_of_the_cluster_campaign(
 ) -> None:
     monkeypatch.setenv("SPARC_SEARCH_ENCODER", "toy")
     tally = Tally("cluster")
-    cluster.campaign(tally, tmp_path, [opensearch_url], None, 5, 7, 600)
+    cluster.campaign(tally, tmp_path, [opensearch_url], None, 5, 7)
     assert tally.contradictions == []
     assert tally.rounds == 5
 

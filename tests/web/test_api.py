@@ -66,6 +66,16 @@ def test_explained_every_summand_is_there_and_the_runner_up_beside_it(client: Te
     assert comparison["difference"] == pytest.approx(-told["comparison"]["difference"])
 
 
+def test_a_batch_is_explained_as_a_single_question_is(client: TestClient) -> None:
+    alone = client.get("/api/ask", params={"q": WHO, "explain": "true", "k": 3}).json()
+    body = {"questions": [WHO, "What is nowhere?"], "k": 3, "explain": True}
+    first, second = client.post("/api/ask", json=body).json()["replies"]
+    assert {**first, "seconds": 0} == {**alone, "seconds": 0}
+    assert second["explanation"]["question"]["question"] == "What is nowhere?"
+    empty = client.post("/api/ask", json={**body, "where": {"kind": "no such"}}).json()["replies"]
+    assert [(reply["answers"], reply["explanation"]["comparison"]) for reply in empty] == [([], None), ([], None)]
+
+
 def test_strategy_and_filters_are_heard(client: TestClient) -> None:
     water = client.get("/api/ask", params={"q": WHO, "where": "kind=water"}).json()
     assert {answer["passage"]["document_id"] for answer in water["answers"]} == {"seas"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import threading
 import time
 from collections import Counter
@@ -20,7 +21,7 @@ from sparc_search.settings import Settings
 from sparc_search.web import watching
 from sparc_search.web.app import create_app
 
-from .conftest import served
+from .conftest import ServeProcess, served
 
 QUESTION = "When was the Eiger climbed?"
 
@@ -180,3 +181,21 @@ def test_a_model_that_is_not_found_here_is_told_once(
     lines = [record.getMessage() for record in caplog.records if "toy-2" in record.getMessage()]
     assert len(lines) == 1
     assert "--model" in lines[0]
+
+
+@pytest.mark.timeout(120)
+def test_a_server_follows_a_folder(serve_process: ServeProcess, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "rhine.txt").write_text("The Rhine was first crossed in 1742 by a red boat.")
+    with serve_process("--watch", str(notes)) as (process, address):
+        assert process.stderr is not None
+        assert "1 document indexed" in process.stderr.readline()
+        (tmp_path / "made").write_text("The Baltic was first crossed in 1755 by a blue boat.")
+        (tmp_path / "made").rename(notes / "baltic.txt")
+        assert "1 document indexed" in process.stderr.readline()
+        found = httpx.get(f"{address}/api/ask", params={"q": "When was the Baltic crossed by a blue boat?"}, timeout=60)
+        assert found.json()["answers"][0]["passage"]["document_id"] == "notes/baltic.txt"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read().endswith("Stopped.\n")
+        assert process.wait() == 0

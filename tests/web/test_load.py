@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
@@ -19,6 +23,7 @@ from sparc_search.web.limits import WebLimits
 from .conftest import ServeProcess, served
 
 CLIENTS = 200
+RunCli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def ask_at_once(address: str, clients: int) -> list[Any]:
@@ -105,3 +110,33 @@ def test_told_to_stop_it_answers_what_runs_and_ends_well(serve_process: ServePro
         assert process.wait(300) == 0
         assert process.stderr is not None
         assert "Stopped." in process.stderr.read()
+
+
+def test_several_processes_answer_as_one_does_and_end_with_the_first(serve_process: ServeProcess, index: Index) -> None:
+    question = "Who climbed the Eiger?"
+    with serve_process("--processes", "2") as (process, address):
+        ids = _children(process.pid)
+        assert len(ids) == 2
+        wanted = index.ask(question).answers[0]
+        answers = [httpx.get(f"{address}/api/ask", params={"q": question}, timeout=300) for _ in range(4)]
+        assert {(answer.json()["answers"][0]["text"], answer.json()["answers"][0]["score"]) for answer in answers} == {
+            (wanted.text, wanted.score)
+        }
+        os.kill(ids[0], signal.SIGKILL)  # one that ends is replaced, and told of
+        assert process.stderr is not None
+        assert "another takes its place" in process.stderr.readline()
+        assert httpx.get(f"{address}/api/ask", params={"q": question}, timeout=300).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=300) == 0
+    assert not any(Path(f"/proc/{id}").exists() for id in ids)
+
+
+def test_several_processes_need_an_index_and_count_no_metrics(run_cli: RunCli, tmp_path: Path) -> None:
+    done = run_cli("serve", "--processes", "2", "--port", "0", "--encoder", "toy", "--index", tmp_path / "nothing")
+    assert done.returncode == 1
+    assert "no index" in done.stderr
+    assert run_cli("serve", "--processes", "2", "--metrics", "--encoder", "toy").returncode == 2
+
+
+def _children(of: int) -> list[int]:
+    return [int(id) for id in Path(f"/proc/{of}/task/{of}/children").read_text().split()]

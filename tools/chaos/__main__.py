@@ -16,7 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from .tally import Tally
+from .tally import Tally, told_to_end
 
 CAMPAIGNS: Final[Mapping[str, str]] = {
     "http": "hostile, slow, greedy and many clients of `serve`",
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"--rounds must be 1 to {MOST_ROUNDS:,}")
     if chosen.write and not REPORT.is_file():
         parser.error(f"there is no {REPORT}")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # told to end, it still ends its servers
+    signal.signal(signal.SIGTERM, lambda *_: told_to_end.set())  # it still ends its servers, and says what it did
     campaign = importlib.import_module(f"tools.chaos.{chosen.campaign}")
     tally = campaign.run(chosen.rounds, chosen.seed, chosen.seconds)
     sys.stdout.write(tally.text())

@@ -11,7 +11,6 @@ comes back with an old opinion.
 
 from __future__ import annotations
 
-import itertools
 import os
 import random
 import signal
@@ -29,10 +28,10 @@ from sparc_search.servers.cluster import Cluster
 from sparc_search.servers.ports import free_port
 from sparc_search.settings import Settings, load
 
-from .ledger import Doing, Model, Oracle, after, halves, operations
-from .proxy import FAULTS, Proxy
+from .ledger import Model, Oracle, halves, planned
+from .proxy import FAULTS, SHARE, SILENCE, Proxy
 from .tally import Tally
-from .writers import Child
+from .writers import writing
 
 NODES: Final = 3
 OPERATIONS: Final = 6
@@ -46,19 +45,16 @@ Trouble = Callable[["_Scene", random.Random], AbstractContextManager[None]]
 
 def run(rounds: int, seed: int, seconds: float) -> Tally:
     """The campaign."""
-    tally = Tally(f"cluster, seed {seed}", "rounds and asks")
+    tally = Tally(f"cluster, seed {seed}", "rounds and asks", seconds)
     with tempfile.TemporaryDirectory(prefix="sparc-search-server-") as folder:
         Path(folder).chmod(0o755)  # the servers run as another user
         with Cluster(Path(folder) / "nodes", free_port(NODES), NODES, patience=1800) as cluster:
-            campaign(tally, Path(folder), cluster.urls, cluster, rounds, seed, seconds)
+            campaign(tally, Path(folder), cluster.urls, cluster, rounds, seed)
     return tally
 
 
-def campaign(
-    tally: Tally, folder: Path, urls: Sequence[str], cluster: Cluster | None, rounds: int, seed: int, seconds: float
-) -> None:
+def campaign(tally: Tally, folder: Path, urls: Sequence[str], cluster: Cluster | None, rounds: int, seed: int) -> None:
     """Rounds on servers that run already; without a cluster none of them is killed or stopped."""
-    began = time.monotonic()
     with ExitStack() as stack:
         proxies = [stack.enter_context(Proxy(url, f"{seed}/{url}").running()) for url in urls]
         name = f"chaos{seed}x{os.getpid()}"
@@ -69,7 +65,7 @@ def campaign(
         scene = _Scene(tally, direct, proxied, proxies, cluster)
         open_engine(direct, scene.oracle.encoder.fingerprint, writable=True).close()
         for number in range(rounds):
-            if time.monotonic() - began > seconds:
+            if tally.is_over():
                 break
             scene.round(f"{seed}/{number}")
             tally.rounds += 1
@@ -88,25 +84,14 @@ class _Scene:
             "writer killed": _nothing,
         }
         if cluster is not None:
-            self.troubles |= {"node killed": _node_killed, "node stopped": _node_stopped}
+            self.troubles |= {"node killed": _node_killed, "node stopped": _node_stopped, "cut off": _cut_off}
 
     def round(self, name: str) -> None:
         """One writer, and what happens meanwhile."""
         chance = random.Random(name)
         kind = chance.choice(list(self.troubles))
-        wanted = list(itertools.islice(operations(name, KINDS), OPERATIONS))
-        models = list(itertools.accumulate(wanted, after, initial=self.model))
-        encoded = [self.oracle.encoded(operation.documents) for operation in wanted]
-
-        def write(output: int) -> None:
-            writer = Doing(self.proxied, self.oracle.encoder.fingerprint)
-            for operation, documents in zip(wanted, encoded, strict=True):
-                writer.apply(operation.kind, documents)
-                os.write(output, b".")
-            writer.close()
-            os.write(output, b"closed")
-
-        child = Child(write)
+        wanted, models = planned(name, KINDS, OPERATIONS, self.model)
+        child = writing(self.oracle, self.proxied, wanted)
         with self.troubles[kind](self, chance):
             for _ in range(ASKS):
                 self._ask(name)
@@ -157,6 +142,18 @@ def _lying(fault: str) -> Trouble:
                 scene.tally.add("proxy", f"{fault}: {'some' if proxy.met[fault] else 'none'}")
 
     return lying
+
+
+@contextmanager
+def _cut_off(scene: _Scene, chance: random.Random) -> Iterator[None]:
+    """A partition between the clients and one node, which the other nodes still reach."""
+    proxy = chance.choice(scene.proxies)
+    proxy.fault, proxy.share = SILENCE, 1.0
+    try:
+        yield
+    finally:
+        proxy.fault, proxy.share = "", SHARE
+        scene.tally.add("proxy", f"{SILENCE}: {'some' if proxy.met[SILENCE] else 'none'}")
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import random
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from sparc_search.errors import SparcSearchError
 from sparc_search.index import Index
 from sparc_search.records import STRATEGIES, Reply, Strategy
 
+from .ledger import MEMORY
 from .served import CORPUS
 from .tally import Tally
 
@@ -32,20 +32,20 @@ QUESTIONS: Final[tuple[tuple[str, Mapping[str, str]], ...]] = (
     ("Which river was number 77 named after?", {}),
     ("What is the height of the mountain?", {"kind": "short"}),
 )
-VERIFIED: Final = 0.2
+VERIFIED: Final = 0.05
 """Share of the rounds in which `index verify` is asked, too."""
 
 
 def run(rounds: int, seed: int, seconds: float) -> Tally:
     """Flip bits; what came of it."""
-    tally, until = Tally("flips", of="flips"), time.monotonic() + seconds
-    with tempfile.TemporaryDirectory(prefix="sparc-search-flips-") as folder:
+    tally = Tally("flips", "flips", seconds)
+    with tempfile.TemporaryDirectory(prefix="sparc-search-flips-", dir=MEMORY) as folder:
         place = Path(folder) / "index"
         build(place, LINES)
         with Index.open(place) as index:
             encoder = index.encoder  # opened once: it is not what is tried
         flips = Flips(place, encoder, tally, random.Random(seed))
-        while tally.rounds < rounds and time.monotonic() < until:
+        while tally.rounds < rounds and not tally.is_over():
             flips.round()
             tally.rounds += 1
         flips.all_is_well()

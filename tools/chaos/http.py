@@ -84,14 +84,14 @@ Kind = Callable[[Scene, random.Random], tuple[list[Answer], set[int], int]]
 
 def run(rounds: int, seed: int, seconds: float) -> Tally:
     """The campaign."""
-    tally = Tally(f"http, seed {seed}")
+    tally = Tally(f"http, seed {seed}", seconds=seconds)
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as server:
         began = time.monotonic()
         truth = {question: _calm(server, question) for question in questions(12)}
         scene, files = Scene(server, truth), _files(server)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             for number in range(rounds):
-                if time.monotonic() - began > seconds:
+                if tally.is_over():
                     break
                 seeds = [f"{seed}/{number}/{place}" for place in range(AT_ONCE)]
                 list(pool.map(lambda name: _one(scene, tally, name), seeds))

@@ -35,8 +35,8 @@ QUESTIONS: Final = (
     "By whom was Lake Baikal painted?",
 )
 DOCUMENTS: Final = 10
-_MEMORY: Final = Path("/dev/shm")
-"""Where what the oracle makes for itself is fastest."""
+MEMORY: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""A folder for what need not outlive the machine: what is synced there costs nothing."""
 
 
 class Operation(NamedTuple):
@@ -71,6 +71,12 @@ def after(model: Model, operation: Operation) -> Model:
     return model
 
 
+def planned(seed: object, kinds: Sequence[str], count: int, model: Model) -> tuple[list[Operation], list[Model]]:
+    """So many operations, and what must be there before the first and after each."""
+    wanted = list(itertools.islice(operations(seed, kinds), count))
+    return wanted, list(itertools.accumulate(wanted, after, initial=model))
+
+
 def halves(model: Model, operation: Operation) -> list[Model]:
     """What may be there if each document of an operation stands for itself: as before, as after, or not at all."""
     if operation.kind == "rebuild":
@@ -103,7 +109,7 @@ class Oracle:
         """What must be answered when these documents are there."""
         key = tuple(sorted(model.items()))
         if key not in self._answers:
-            with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
+            with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
                 settings = Settings(index=Path(folder) / "index")
                 with open_engine(settings, self.encoder.fingerprint, writable=True) as engine:
                     engine.writer().add(self.encoded(key))

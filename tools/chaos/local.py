@@ -9,7 +9,6 @@ acknowledged before and after. What the writer raises is an error of the package
 from __future__ import annotations
 
 import errno
-import itertools
 import os
 import random
 import resource
@@ -30,9 +29,9 @@ from sparc_search.settings import Settings, load
 from sparc_search.stores.local import points
 
 from . import shim
-from .ledger import Doing, Model, Oracle, after, operations, small_segments
+from .ledger import MEMORY, Model, Oracle, planned, small_segments
 from .tally import Tally
-from .writers import Child
+from .writers import Child, writing
 
 OPERATIONS: Final = 24
 """Of one writer, if nothing happens to it."""
@@ -52,12 +51,12 @@ class Trouble:
 
 def run(rounds: int, seed: int, seconds: float) -> Tally:
     """The campaign."""
-    tally = Tally(f"local, seed {seed}", "rounds and asks")
-    with tempfile.TemporaryDirectory() as folder:
+    tally = Tally(f"local, seed {seed}", "rounds and asks", seconds)
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         root = Path(os.environ.get("CHAOS_ROOT") or _with_shim(Path(folder)))
         root.mkdir(exist_ok=True)
         try:
-            _Campaign(tally, replace(load(), index=root / "index")).run(rounds, seed, seconds)
+            _Campaign(tally, replace(load(), index=root / "index")).run(rounds, seed)
         finally:
             shutil.rmtree(root)
             if (beside := root.parent / shim.LIBRARY).exists():  # made before this process began again
@@ -67,7 +66,7 @@ def run(rounds: int, seed: int, seconds: float) -> Tally:
 
 def _with_shim(folder: Path) -> str:
     """Begin again with the shim below the C library; if it cannot be built, go on without the troubles that need it."""
-    root = Path(tempfile.mkdtemp())
+    root = Path(tempfile.mkdtemp(dir=MEMORY))
     try:
         library = shim.build(root)
     except shim.NoCompiler as error:
@@ -86,11 +85,10 @@ class _Campaign:
         known = TROUBLES if shim.is_loaded() else {k: v for k, v in TROUBLES.items() if k not in SHIMMED}
         self._troubles: Mapping[str, Trouble] = known
 
-    def run(self, rounds: int, seed: int, seconds: float) -> None:
-        began = time.monotonic()
+    def run(self, rounds: int, seed: int) -> None:
         open_engine(self._settings, self._oracle.encoder.fingerprint, writable=True).close()
         for number in range(rounds):
-            if time.monotonic() - began > seconds:
+            if self._tally.is_over():
                 break
             self._round(f"{seed}/{number}")
             self._tally.rounds += 1
@@ -98,21 +96,13 @@ class _Campaign:
     def _round(self, name: str) -> None:
         chance = random.Random(name)
         kind = chance.choice(list(self._troubles))
-        wanted = list(itertools.islice(operations(name, KINDS), OPERATIONS))
-        models = list(itertools.accumulate(wanted, after, initial=self._model))
-        encoded = [self._oracle.encoded(operation.documents) for operation in wanted]
+        wanted, models = planned(name, KINDS, OPERATIONS, self._model)
 
-        def write(output: int) -> None:
+        def begin() -> None:
             small_segments()
             self._troubles[kind].begin(chance, self._settings.index)
-            writer = Doing(self._settings, self._oracle.encoder.fingerprint)
-            for operation, documents in zip(wanted, encoded, strict=True):
-                writer.apply(operation.kind, documents)
-                os.write(output, b".")
-            writer.close()
-            os.write(output, b"closed")
 
-        child = Child(write)
+        child = writing(self._oracle, self._settings, wanted, begin)
         self._meanwhile(child, self._troubles[kind], models, chance, name)
         ended = child.end()
         if ended.startswith("raw") or "delet" in ended.partition("(")[2]:

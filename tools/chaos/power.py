@@ -12,7 +12,6 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from sparc_search.settings import load
 
 from . import shim
 from .disk import Change, Disk, read_log
-from .ledger import Doing, Model, Operation, Oracle, after, operations, small_segments
+from .ledger import MEMORY, Doing, Model, Operation, Oracle, after, operations, small_segments
 from .tally import Tally
 
 OPERATIONS: Final = 60
@@ -36,14 +35,13 @@ KEEP: Final = {"all of it": 1.0, "none of it": 0.0, "some of it": 0.5, "little o
 
 def run(states: int, seed: int, seconds: float) -> Tally:
     """The campaign."""
-    tally = Tally(f"power, seed {seed}", "crash states")
-    began = time.monotonic()
+    tally = Tally(f"power, seed {seed}", "crash states", seconds)
     oracle = Oracle()
     for number, first in enumerate(range(0, states, STATES)):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
             changes = recorded(Path(folder), f"{seed}/{number}")
             for state in _states(changes, Path(folder) / "disk", min(STATES, states - first), f"{seed}/{number}"):
-                if time.monotonic() - began > seconds:
+                if tally.is_over():
                     return tally
                 _judge(tally, oracle, *state, Path(folder) / "after", f"{seed}/{number}")
                 tally.rounds += 1

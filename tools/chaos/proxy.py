@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 FAULTS: Final = ("too busy", "request lost", "answer lost", "answer cut")
+SHARE: Final = 0.3
+"""Of the requests, while there is a fault."""
 BUSY: Final = b'{"error":{"type":"es_rejected_execution_exception","reason":"by the proxy"},"status":429}'
+SILENCE: Final = "silence"
+"""A fault of its own: nothing is passed on or answered while it lasts, as on the other side of a partition."""
 _OWN: Final = frozenset(("connection", "transfer-encoding", "content-length", "host", "keep-alive"))
 
 
@@ -22,7 +27,7 @@ class Proxy:
 
     def __init__(self, url: str, seed: object) -> None:
         self.target = str(urlsplit(url).netloc)
-        self.fault, self.share = "", 0.3
+        self.fault, self.share = "", SHARE
         self.met: Counter[str] = Counter()
         self._chance, self._lock = random.Random(str(seed)), threading.Lock()
         proxy = self
@@ -63,7 +68,9 @@ class Proxy:
         """One request."""
         body = request.rfile.read(int(request.headers.get("content-length", 0)))
         fault = self._fault()
-        if fault == "request lost":
+        while fault == self.fault == SILENCE:
+            time.sleep(0.05)
+        if fault in ("request lost", SILENCE):
             request.close_connection = True
         elif fault == "too busy":
             self._answer(request, 429, {"content-type": "application/json"}, BUSY)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Final
+
+told_to_end: Final = threading.Event()
+"""Set by a signal; the round under way comes to its end."""
 
 
 @dataclass(slots=True)
@@ -13,11 +18,18 @@ class Tally:
 
     title: str
     of: str = "requests"
+    seconds: float = 3600
+    """How long it may take, from now on."""
     """What is counted."""
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     contradictions: list[str] = field(default_factory=list)
     rounds: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _began: float = field(default_factory=time.monotonic)
+
+    def is_over(self) -> bool:
+        """Whether its time is up, or it was told to end."""
+        return told_to_end.is_set() or time.monotonic() - self._began > self.seconds
 
     def add(self, kind: str, outcome: str) -> None:
         """One more of a kind."""

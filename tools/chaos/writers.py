@@ -6,12 +6,35 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final
 
 from sparc_search.errors import SparcSearchError
+from sparc_search.settings import Settings
+
+from .ledger import Doing, Operation, Oracle
 
 PATIENCE: Final = 600.0
+
+
+def writing(
+    oracle: Oracle, settings: Settings, wanted: Sequence[Operation], begin: Callable[[], None] = lambda: None
+) -> Child:
+    """A process that does these operations; what is to happen in it first comes before."""
+    encoded = [oracle.encoded(operation.documents) for operation in wanted]
+
+    def write(output: int) -> None:
+        begin()
+        writer = Doing(settings, oracle.encoder.fingerprint)
+        for operation, documents in zip(wanted, encoded, strict=True):
+            writer.apply(operation.kind, documents)
+            os.write(output, b".")
+        writer.close()
+        os.write(output, b"closed")
+
+    return Child(write)
 
 
 class Child:
@@ -30,7 +53,10 @@ class Child:
             except SparcSearchError as error:
                 os.write(output, f"{type(error).__name__}: {error}"[:2000].encode())
             except BaseException as error:
-                os.write(output, f"raw {type(error).__name__}: {error}"[:2000].encode())
+                way = [
+                    f"{Path(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
+                ]
+                os.write(output, f"raw {type(error).__name__}: {error}, by way of {' '.join(way)}"[:2000].encode())
             finally:
                 os._exit(0)
         os.close(output)

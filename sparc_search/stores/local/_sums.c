@@ -26,87 +26,101 @@ static double real(uint16_t bits)
 
 static Py_ssize_t length(const Py_buffer *buffer, size_t item) { return buffer->len / (Py_ssize_t)item; }
 
+/* Whether rows have 16 bits: those of a segment with so few passages do. */
+static int narrow(const Py_buffer *buffers) { return buffers[ROWS].len == buffers[VALUES].len; }
+
 /* Terms, and what is wrong with them. */
 static const char *check(const Py_buffer *buffers)
 {
     const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;
     const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof(double));
-    const Py_ssize_t postings = length(&buffers[ROWS], sizeof(uint32_t));
+    const Py_ssize_t postings = length(&buffers[VALUES], sizeof(uint16_t));
     if (length(&buffers[BEGINS], sizeof *begins) != terms || length(&buffers[ENDS], sizeof *ends) != terms
-        || length(&buffers[VALUES], sizeof(uint16_t)) != postings)
+        || (!narrow(buffers) && length(&buffers[ROWS], sizeof(uint32_t)) != postings))
         return "arrays of different lengths";
     for (Py_ssize_t term = 0; term < terms; term++)
         if (begins[term] < 0 || ends[term] > postings) return "postings that are not there";
     return NULL;
 }
 
-static const char *add(const Py_buffer *buffers)
-{
-    const uint32_t *rows = buffers[ROWS].buf;
-    const uint16_t *values = buffers[VALUES].buf;
-    const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;
-    const double *weights = buffers[WEIGHTS].buf;
-    double *sums = buffers[SUMS].buf;
-    const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof *weights), count = length(&buffers[SUMS], sizeof *sums);
-    for (Py_ssize_t term = 0; term < terms; term++)
-        for (int64_t i = begins[term]; i < ends[term]; i++) {
-            if ((Py_ssize_t)rows[i] >= count) return "a row that is not there";
-            sums[rows[i]] += weights[term] * real(values[i]);
-        }
-    return NULL;
-}
+/* The two sums for rows of one type. */
+#define SUMS_OF(ROW, add, reach, look)                                                                              \
+    static const char *add(const Py_buffer *buffers)                                                                \
+    {                                                                                                               \
+        const ROW *rows = buffers[ROWS].buf;                                                                        \
+        const uint16_t *values = buffers[VALUES].buf;                                                               \
+        const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;                                     \
+        const double *weights = buffers[WEIGHTS].buf;                                                               \
+        double *sums = buffers[SUMS].buf;                                                                           \
+        const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof *weights);                                        \
+        const Py_ssize_t count = length(&buffers[SUMS], sizeof *sums);                                              \
+        for (Py_ssize_t term = 0; term < terms; term++)                                                             \
+            for (int64_t i = begins[term]; i < ends[term]; i++) {                                                   \
+                if ((Py_ssize_t)rows[i] >= count) return "a row that is not there";                                 \
+                sums[rows[i]] += weights[term] * real(values[i]);                                                   \
+            }                                                                                                       \
+        return NULL;                                                                                                \
+    }                                                                                                               \
+                                                                                                                    \
+    /* The first place whose row is not below the wanted one. It is probably near: steps double. */                 \
+    static int64_t reach(const ROW *rows, int64_t from, int64_t to, uint32_t wanted)                                \
+    {                                                                                                               \
+        int64_t step = 1;                                                                                           \
+        while (from + step < to && rows[from + step] < wanted) {                                                    \
+            from += step;                                                                                           \
+            step *= 2;                                                                                              \
+        }                                                                                                           \
+        if (from + step < to) to = from + step;                                                                     \
+        while (from < to) {                                                                                         \
+            int64_t middle = from + (to - from) / 2;                                                                \
+            if (rows[middle] < wanted) from = middle + 1;                                                           \
+            else to = middle;                                                                                       \
+        }                                                                                                           \
+        return from;                                                                                                \
+    }                                                                                                               \
+                                                                                                                    \
+    static const char *look(const Py_buffer *buffers)                                                               \
+    {                                                                                                               \
+        const ROW *rows = buffers[ROWS].buf;                                                                        \
+        const uint32_t *wanted = buffers[WANTED].buf;                                                               \
+        const uint16_t *values = buffers[VALUES].buf;                                                               \
+        const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;                                     \
+        const double *weights = buffers[WEIGHTS].buf;                                                               \
+        double *sums = buffers[SUMS].buf;                                                                           \
+        const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof *weights);                                        \
+        const Py_ssize_t count = length(&buffers[SUMS], sizeof *sums);                                              \
+        if (length(&buffers[WANTED], sizeof *wanted) != count) return "arrays of different lengths";                \
+        for (Py_ssize_t term = 0; term < terms; term++) {                                                           \
+            int64_t at = begins[term];                                                                              \
+            for (Py_ssize_t i = 0; i < count; i++) {                                                                \
+                at = reach(rows, at, ends[term], wanted[i]);                                                        \
+                if (at >= ends[term]) break;                                                                        \
+                if (rows[at] == wanted[i]) sums[i] += weights[term] * real(values[at]);                             \
+            }                                                                                                       \
+        }                                                                                                           \
+        return NULL;                                                                                                \
+    }
 
-/* The first place from `from` to `to` whose row is not below the wanted one. It is probably near: steps double. */
-static int64_t reach(const uint32_t *rows, int64_t from, int64_t to, uint32_t wanted)
-{
-    int64_t step = 1;
-    while (from + step < to && rows[from + step] < wanted) {
-        from += step;
-        step *= 2;
-    }
-    if (from + step < to) to = from + step;
-    while (from < to) {
-        int64_t middle = from + (to - from) / 2;
-        if (rows[middle] < wanted) from = middle + 1;
-        else to = middle;
-    }
-    return from;
-}
-
-static const char *look(const Py_buffer *buffers)
-{
-    const uint32_t *rows = buffers[ROWS].buf, *wanted = buffers[WANTED].buf;
-    const uint16_t *values = buffers[VALUES].buf;
-    const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;
-    const double *weights = buffers[WEIGHTS].buf;
-    double *sums = buffers[SUMS].buf;
-    const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof *weights), count = length(&buffers[SUMS], sizeof *sums);
-    if (length(&buffers[WANTED], sizeof *wanted) != count) return "arrays of different lengths";
-    for (Py_ssize_t term = 0; term < terms; term++) {
-        int64_t at = begins[term];
-        for (Py_ssize_t i = 0; i < count; i++) {
-            at = reach(rows, at, ends[term], wanted[i]);
-            if (at >= ends[term]) break;
-            if (rows[at] == wanted[i]) sums[i] += weights[term] * real(values[at]);
-        }
-    }
-    return NULL;
-}
+SUMS_OF(uint16_t, add_narrow, reach_narrow, look_narrow)
+SUMS_OF(uint32_t, add_wide, reach_wide, look_wide)
 
 PyDoc_STRVAR(add_up_doc,
 "add_up(rows, values, begins, ends, weights, sums)\n\n"
-"For each term t and each i from begins[t] to ends[t]: sums[rows[i]] += weights[t] * values[i].");
+"For each term t and each i from begins[t] to ends[t]: sums[rows[i]] += weights[t] * values[i].\n"
+"Rows are uint16 or uint32.");
 
 PyDoc_STRVAR(look_up_doc,
 "look_up(rows, values, begins, ends, weights, sums, wanted)\n\n"
 "The same for some rows (`wanted`, uint32, ascending) only: sums[i] is that of row wanted[i].");
 
-static PyObject *sum_with(const char *(*sum)(const Py_buffer *), Py_buffer *buffers, int count)
+typedef const char *Sum(const Py_buffer *);
+
+static PyObject *sum_with(Sum *narrow_sum, Sum *wide_sum, Py_buffer *buffers, int count)
 {
     const char *wrong;
     Py_BEGIN_ALLOW_THREADS
     wrong = check(buffers);
-    if (!wrong) wrong = sum(buffers);
+    if (!wrong) wrong = (narrow(buffers) ? narrow_sum : wide_sum)(buffers);
     Py_END_ALLOW_THREADS
     for (int i = 0; i < count; i++) PyBuffer_Release(&buffers[i]);
     if (wrong) {
@@ -123,7 +137,7 @@ static PyObject *add_up(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*w*", &buffers[ROWS], &buffers[VALUES], &buffers[BEGINS],
                           &buffers[ENDS], &buffers[WEIGHTS], &buffers[SUMS]))
         return NULL;
-    return sum_with(add, buffers, WANTED);
+    return sum_with(add_narrow, add_wide, buffers, WANTED);
 }
 
 static PyObject *look_up(PyObject *module, PyObject *arguments)
@@ -133,7 +147,7 @@ static PyObject *look_up(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*w*y*", &buffers[ROWS], &buffers[VALUES], &buffers[BEGINS],
                           &buffers[ENDS], &buffers[WEIGHTS], &buffers[SUMS], &buffers[WANTED]))
         return NULL;
-    return sum_with(look, buffers, BUFFERS);
+    return sum_with(look_narrow, look_wide, buffers, BUFFERS);
 }
 
 /* The highest of AT_ONCE numbers and zero, by lanes that a compiler can put side by side. */

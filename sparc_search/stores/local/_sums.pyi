@@ -2,7 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 def add_up(
-    rows: NDArray[np.uint32],
+    rows: NDArray[np.uint16] | NDArray[np.uint32],
     values: NDArray[np.uint16],
     begins: NDArray[np.int64],
     ends: NDArray[np.int64],
@@ -11,7 +11,7 @@ def add_up(
     /,
 ) -> None: ...
 def look_up(
-    rows: NDArray[np.uint32],
+    rows: NDArray[np.uint16] | NDArray[np.uint32],
     values: NDArray[np.uint16],
     begins: NDArray[np.int64],
     ends: NDArray[np.int64],

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import sqlite3
 import tarfile
@@ -20,10 +21,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import IO, Final
 from uuid import uuid4
 
-from ...errors import IndexDamaged, IndexFailure, UsageError
+from ...errors import DiskFull, IndexDamaged, IndexFailure, UsageError
 from ..derived_files import Files, check_sums, checksum, replace_text, sync_all
 from . import database, layout
 from .points import reach
@@ -36,6 +37,8 @@ TAR: Final = (".tar", ".tar.gz", ".tgz")
 
 _KIND: Final = "sparc-search-backup"
 _TRIES: Final = 20
+_PART: Final = re.compile(r"backup\.json|index\.db|segments/[0-9]+/[a-z_]+\.(npy|faiss)")
+"""Files of a backup; whatever else lies there is not looked at, and a tar file that holds it is none."""
 _FACTS: Final = ("encoder", "generation", "documents", "passages", "words")
 
 
@@ -98,8 +101,8 @@ def _copy_database(connection: sqlite3.Connection, path: Path) -> None:
         copy.execute("PRAGMA journal_mode = DELETE")
 
 
-def _copy_stream(stream: BinaryIO, path: Path) -> None:
-    path.parent.mkdir(exist_ok=True)
+def _copy_stream(stream: IO[bytes], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as copy:
         shutil.copyfileobj(stream, copy, 1 << 20)
 
@@ -148,7 +151,9 @@ def restore(location: Path, source: Path, *, replace: bool) -> dict[str, object]
                 raise UsageError(f"there is an index at {location}", "name another place, or say --replace")
             new = layout.free_folder(location)
             layout.clear(new)
-            shutil.copytree(folder, new, dirs_exist_ok=True, ignore=shutil.ignore_patterns(MANIFEST))
+            for name in _listed(manifest):
+                with (folder / name).open("rb") as stream:
+                    _copy_stream(stream, new / name)
             _check(new, manifest, source)
             _bring_to_life(new)
             _sync(new)
@@ -164,23 +169,37 @@ def restore(location: Path, source: Path, *, replace: bool) -> dict[str, object]
 @contextmanager
 def _unpacked(source: Path, location: Path) -> Iterator[Path]:
     """The folder of a backup."""
-    if source.is_dir():
+    if (source / MANIFEST).is_file():
         yield source
         return
+    if source.is_dir():
+        raise _not_whole(source, f"it has no {MANIFEST}")
     if not source.is_file():
         raise UsageError(f"there is no backup at {source}", "name a folder or a file that `index backup` made")
     location.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{location.name}-", dir=location.parent) as scratch:
         try:
             with tarfile.open(source) as archive:
-                archive.extractall(scratch, filter="data")
+                _extract(archive, Path(scratch))
         except (tarfile.TarError, EOFError, ValueError) as error:
-            raise _not_whole(source, str(error)) from error
+            raise _not_whole(source, str(error).partition("\n")[0]) from error
         except OSError as error:
             if error.errno is None:  # gzip says so of what is not gzip, or not all of it
                 raise _not_whole(source, str(error)) from error
             raise
         yield Path(scratch)
+
+
+def _extract(archive: tarfile.TarFile, folder: Path) -> None:
+    """Write the files of a tar file, of which nothing but what a backup has is taken: no links, no other places."""
+    for member in archive:
+        if not member.isfile() or not _PART.fullmatch(member.name):
+            raise ValueError(f"{member.name!r} is no part of a backup")
+        if member.size > shutil.disk_usage(folder).free:
+            raise DiskFull(f"{member.name} of the backup has {member.size:,} bytes: too many", f"make room at {folder}")
+        stream = archive.extractfile(member)
+        assert stream is not None  # it is a file
+        _copy_stream(stream, folder / member.name)
 
 
 def _read_manifest(folder: Path, source: Path) -> Mapping[str, object]:
@@ -204,8 +223,8 @@ def _listed(manifest: Mapping[str, object]) -> Files:
     files = manifest["files"]
     if not isinstance(files, dict) or database.FILE not in files:
         raise ValueError("no files are listed")
-    if any(Path(name).is_absolute() or ".." in Path(name).parts for name in files):
-        raise ValueError("a file lies outside")
+    if strange := [name for name in files if not _PART.fullmatch(name)]:
+        raise ValueError(f"{strange[0]!r} is no part of a backup")
     return {name: (int(size), str(sum)) for name, (size, sum) in files.items()}
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from ...errors import IndexDamaged
 from ...records import LEX, Document, EncodedPassage
-from ...stored import EncodedDocument, Refusal
+from ...stored import EncodedDocument, Refusal, pairs_of
 from .. import phrase_block
 from ..features import decode_features, encode_features
 from ..refusals import badly_encoded, taken_id
@@ -110,7 +110,7 @@ class Change:
         row = self._last_passage
         rows.insert_passage(self._connection, row, self._last_document, self._generation, passage.values)
         rows.insert_encoded(self._connection, row, passage.id, passage.block, passage.features)
-        tags = [(key, value, row) for key, value in passage.metadata.items()]
+        tags = [(key, value, row) for key, value in pairs_of(passage.metadata)]
         self._connection.executemany("INSERT INTO tags VALUES (?, ?, ?)", tags)
         self._count_tags(tags, 1)
         self._frequencies.update(passage.terms)

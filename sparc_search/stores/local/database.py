@@ -135,6 +135,8 @@ def connect(folder: Path, *, writable: bool, mapped: bool = True, older: bool = 
     A mapped database is read fastest, but what was read counts as memory of the process: nothing for a writer, which
     comes to read all of it once.
     """
+    for log in ("", "-wal", "-shm", "-journal"):
+        refuse_link(folder / f"{FILE}{log}")
     with translated(folder):
         connection = _connect(
             folder / FILE, "rw" if writable else "ro", unchanging=not writable and bool(rest_stamp(folder))
@@ -163,6 +165,14 @@ def opened(folder: Path, *, writable: bool, older: bool = False) -> Iterator[sql
             yield connection
     finally:
         connection.close()
+
+
+def refuse_link(path: Path) -> None:
+    """`IndexFailure` if this is a link: an index holds none, and a foreign one must not lead to other files."""
+    if path.is_symlink():
+        raise IndexFailure(
+            f"{path} is a link, and so no part of an index", "if you know who made it, put there what it leads to"
+        )
 
 
 def rest_stamp(folder: Path) -> tuple[int, ...]:

@@ -68,11 +68,13 @@ class LocalEngine(Engine):
         location = Path(place.location)
         if not writable:
             return cls._open_to_read(place, encoder)
-        held = layout.lock(location)
+        with database.translated(location):
+            held = layout.lock(location)
         try:
-            if not layout.exists(location):
-                _create(location, encoder)
-            layout.remove_old(location)
+            with database.translated(location):
+                if not layout.exists(location):
+                    _create(location, encoder)
+                layout.remove_old(location)
             return cls(location, encoder, writable=True, held=held)
         except BaseException:
             held.release()
@@ -105,7 +107,8 @@ class LocalEngine(Engine):
             with cls(location, encoder, writable=True, to_come=folder) as new:
                 yield new
             reach("rebuilt beside")
-            layout.switch(location, folder)
+            with database.translated(location):
+                layout.switch(location, folder)
             reach("switched")
         finally:
             held.release()
@@ -145,8 +148,9 @@ class LocalEngine(Engine):
 
         writer = LocalWriter(database.connect(self.folder, writable=True, mapped=False), self.folder)
         try:
-            if not writer.begin():
-                writer.rebuild([name for name, _ in damaged_segments(writer.connection, self.folder)])
+            with database.translated(self.folder):
+                if not writer.begin():
+                    writer.rebuild([name for name, _ in damaged_segments(writer.connection, self.folder)])
         except BaseException:
             writer.abandon()
             raise

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from ...errors import IndexDamaged, IndexFailure, IndexLocked, IndexNotFound
 from ..derived_files import make_folder, replace_text
-from .database import of_disk
+from .database import of_disk, refuse_link
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -36,7 +36,7 @@ def current(location: Path) -> Path:
         name = ""
     except OSError as error:
         raise of_disk(error, location) from error
-    if not name or not _is_version(location / name):
+    if not name or Path(name).name != name or not _is_version(location / name):
         _refuse_lost(location)
         raise no_index(location)
     return location / name
@@ -164,6 +164,7 @@ def lock(location: Path, patience: float = 1.0) -> FileLock:
     from filelock import FileLock, Timeout
 
     _refuse_foreign(location)
+    _refuse_links(location)
     make_folder(location)
     held = FileLock(location / LOCK, thread_local=False)
     try:
@@ -173,6 +174,13 @@ def lock(location: Path, patience: float = 1.0) -> FileLock:
             f"another process is writing to the index at {location}", "wait until it has finished, or stop it"
         ) from None
     return held
+
+
+def _refuse_links(location: Path) -> None:
+    """A folder from elsewhere must not lead a writer, which also clears away, to other places."""
+    for places in ("*", f"{_PREFIX}*/*", f"{_PREFIX}*/{SEGMENTS}/*"):
+        for path in location.glob(places):
+            refuse_link(path)
 
 
 def _refuse_foreign(location: Path) -> None:

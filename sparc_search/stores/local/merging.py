@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ..array_writer import ArrayWriter
 from ..derived_files import Files, map_array, save_array
 from ..vector_index import write_faiss
 from . import figures
-from .postings import Postings, largest, offset_type
+from .postings import Postings, largest, offset_type, row_type
 from .segment import Mask, Segment, ranks_of
 from .segment_files import FAISS, POSTINGS, finished
 
@@ -48,7 +48,7 @@ def merge_segments(
     pieces, count = _numbered(segments, alive)
     _write_rows(pieces, folder)
     _write_vectors(pieces, folder)
-    _write_postings(pieces, folder)
+    _write_postings(pieces, count, folder)
     write_faiss(map_array(folder, "vectors"), map_array(folder, "scales"), folder / FAISS)
     _write_figures(names, folder, count)
     return count, finished(folder)
@@ -92,9 +92,10 @@ def _write_vectors(pieces: Sequence[_Piece], folder: Path, step: int = 16_384) -
                 scales.append(piece.segment.dense.scales[some])
 
 
-def _write_postings(pieces: Sequence[_Piece], folder: Path) -> None:
+def _write_postings(pieces: Sequence[_Piece], count: int, folder: Path) -> None:
     total = sum(len(piece.segment.postings.rows) for piece in pieces)
-    types = {"keys": "u8", "checks": "u4", "offsets": offset_type(total), "tops": "u2", "rows": "u4", "values": "u2"}
+    types: dict[str, DTypeLike] = {"keys": "u8", "checks": "u4", "offsets": offset_type(total), "tops": "u2"}
+    types |= {"rows": row_type(count), "values": "u2"}
     with ExitStack() as stack:
         keys, checks, offsets, tops, rows, values = (
             stack.enter_context(ArrayWriter(folder, f"posting_{name}", dtype)) for name, dtype in types.items()

@@ -84,7 +84,7 @@ class Postings:
     checks: NDArray[np.uint32]  # (features,) the other 32, ascending where those are equal
     offsets: NDArray[Any]  # (features + 1,) uint32, or int64 if it must be
     tops: NDArray[np.uint16]  # (features,) the largest value
-    rows: NDArray[np.uint32]  # (postings,)
+    rows: NDArray[np.uint16] | NDArray[np.uint32]  # (postings,) by `row_type`
     values: NDArray[np.uint16]  # (postings,) short floats
     pages: Mapping[str, Pages] | None = None
     """By the names of the arrays, the files they are mapped from; None in memory."""
@@ -140,7 +140,7 @@ class Postings:
     def sums(self, terms: Terms, count: int) -> NDArray[np.float64]:
         """The weighted sum of these terms for each of `count` rows, added in their order."""
         if compiled is None:
-            rows = _joined([self.rows[entries] for entries in terms.entries], np.uint32)
+            rows = _joined([self.rows[entries] for entries in terms.entries], self.rows.dtype)
             weights = terms.weights.repeat(terms.sizes)
             weights *= unshorten(_joined([self.values[entries] for entries in terms.entries], np.uint16))
             return np.bincount(rows, weights, minlength=count).astype(np.float64, copy=False)
@@ -246,6 +246,7 @@ def _numbering() -> defaultdict[str, int]:
 
 def postings_of(fields: Sequence[Numbered]) -> Postings:
     """The postings of numbered features."""
+    rows_as = row_type(max((row + 1 for _, _, parts in fields for _, _, row in parts), default=0))
     hashes = np.array([hash_of(field, name) for field, names, _ in fields for name in names], np.uint64).reshape(-1, 2)
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))
     rank = np.empty(len(order), np.uint32)
@@ -254,9 +255,9 @@ def postings_of(fields: Sequence[Numbered]) -> Postings:
     for _, names, parts in fields:
         features += [rank[ids + before] for ids, _, _ in parts]
         values += [own for _, own, _ in parts]
-        rows += [np.full(len(ids), row, np.uint32) for ids, _, row in parts]
+        rows += [np.full(len(ids), row, rows_as) for ids, _, row in parts]
         before += len(names)
-    feature, row, value = _joined(features, np.uint32), _joined(rows, np.uint32), _joined(values, np.uint16)
+    feature, row, value = _joined(features, np.uint32), _joined(rows, rows_as), _joined(values, np.uint16)
     by_feature = np.argsort(feature, kind="stable")  # a feature belongs to one field, so its rows stay ascending
     offsets = np.append(0, np.cumsum(np.bincount(feature, minlength=len(order))))
     keys, checks = hashes[order, 0].copy(), hashes[order, 1].astype(np.uint32)
@@ -268,6 +269,11 @@ def postings_of(fields: Sequence[Numbered]) -> Postings:
 def offset_type(postings: int) -> type[np.uint32 | np.int64]:
     """The type that can count so many postings."""
     return np.uint32 if postings < 1 << 32 else np.int64
+
+
+def row_type(passages: int) -> type[np.uint16 | np.uint32]:
+    """The type of the rows of so many passages: most segments have few, and half of a posting is its row."""
+    return np.uint16 if passages <= 1 << 16 else np.uint32
 
 
 def largest(values: NDArray[np.uint16], offsets: NDArray[np.int64]) -> NDArray[np.uint16]:

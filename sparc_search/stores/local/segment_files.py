@@ -25,6 +25,7 @@ _OWN = ("rows", "ids", "id_offsets", "ranks")
 _DENSE = ("vectors", "scales")
 POSTINGS = ("keys", "checks", "offsets", "tops", "rows", "values")
 FAISS = "dense.faiss"
+_KINDS = (".npy", ".faiss", ".json")
 
 
 def write_segment(segment: Segment, folder: Path) -> Files:
@@ -71,7 +72,10 @@ def listed_segments(connection: sqlite3.Connection) -> list[ListedSegment]:
 def _listed(name: str, first: int, last: int, passages: int, files: str, checksum: int) -> ListedSegment:
     if crc(name, first, last, passages, files) != checksum:
         raise changed(f"the list of files of segment {name!r}")
-    return ListedSegment(name, first, last, passages, json.loads(files))
+    listed = ListedSegment(name, first, last, passages, json.loads(files))
+    if not name.isdecimal() or any(Path(file).suffix not in _KINDS or Path(file).name != file for file in listed.files):
+        raise changed(f"the list of files of segment {name!r}")  # by somebody who knows how to count the sum
+    return listed
 
 
 def list_segment(connection: sqlite3.Connection, segment: ListedSegment) -> None:

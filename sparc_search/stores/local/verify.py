@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import IndexDamaged
+from ...errors import IndexDamaged, IndexFailure
 from ...records import LEX
 from ...stored import CheckReport, Problem
 from .. import phrase_block
@@ -28,6 +28,7 @@ COUNTS: Final = "counts"
 SEGMENTS: Final = "segments"
 """Derived parts besides single segments: what is counted, and the list of segments as a whole."""
 
+_TRIES: Final = 20
 _CHANGED: Final = "has changed bytes in its row"
 _MADE_AGAIN: Final = {"frequencies": COUNTS, "tag_counts": COUNTS, "batches": COUNTS, "segments": SEGMENTS}
 
@@ -44,7 +45,29 @@ class _SeenRows:
 
 
 def verify(folder: Path) -> CheckReport:
-    """Check a version of an index. It may be written to meanwhile: one committed state is looked at."""
+    """Check a version of an index. It may be written to meanwhile: one committed state is looked at.
+
+    Files of that state may be replaced before it is their turn. So what is found in a state that is past is not told;
+    another one is looked at.
+    """
+    for _ in range(_TRIES):
+        before = _generation(folder)
+        report = _verify(folder)
+        if not report.problems or _generation(folder) == before:
+            break
+    return report
+
+
+def _generation(folder: Path) -> object:
+    """The number of the state, if it can be read."""
+    try:
+        with database.opened(folder, writable=False) as connection:
+            return database.read_meta(connection)["generation"]
+    except IndexFailure:
+        return None
+
+
+def _verify(folder: Path) -> CheckReport:
     with database.opened(folder, writable=False) as connection, database.transaction(connection, write=False):
         problems = list(_database(connection))
         if problems:  # the rest would only say the same in other words

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...engine import Admin
@@ -43,6 +45,13 @@ class ServerAdmin(Admin):
         """Look at everything: every record, passage and block, the counts, and whether features are found."""
         with self._engine.view() as view:
             return verify(view)
+
+    def backup(self, target: Path) -> Mapping[str, object]:
+        """Make the snapshot REPOSITORY/NAME of what is committed, in a pause between two writes."""
+        from .snapshots import back_up
+
+        copied = back_up(self._engine.server, self._engine.options, self._engine.lease, target)
+        return {"encoder": self._engine.encoder, **copied, "bytes": self.size_in_bytes()}
 
     def repair(self, report: CheckReport) -> list[str]:
         """Put right what a crash left, and count again, where a report says so; the names of these parts."""

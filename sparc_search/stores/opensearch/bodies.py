@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...errors import IndexDamaged
 from ...ngrams import round_up_9bits
 from ...records import FIELDS, LEX, Document, EncodedPassage, Features, Passage, PhraseBlock, Section
-from ...stored import EncodedDocument, StoredPassage
+from ...stored import EncodedDocument, StoredPassage, pairs_of
 from .. import phrase_block
 from ..borders import plain_borders, read_structure
 from ..features import as_features, decode_features, encode_features, nonzero
@@ -44,7 +44,7 @@ def passage_body(encoded: EncodedPassage, generation: int, *, readable: bool) ->
         "text": passage.text,
         "source": passage.source,
         "metadata": shown_metadata(passage.metadata),
-        "tags": [tag(key, value) for key, value in passage.metadata.items()],
+        "tags": [tag(key, value) for key, value in pairs_of(passage.metadata)],
         "words": len(passage.text.split()),
         "generation": generation,
         **{name: values for name, values in features.items() if values},

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from ...engine import Engine, Place
@@ -44,7 +45,7 @@ class OpenSearchEngine(Engine):
         building: Version | None = None,
     ) -> None:
         self.server, self.options, self.name = server, options, options.name
-        self._wanted, self._lease = encoder, lease
+        self._wanted, self.lease = encoder, lease
         self._at = building.documents if building else options.names.documents
         self._owns = building is None  # the connections and the lease
         self._lock = threading.Lock()
@@ -82,6 +83,14 @@ class OpenSearchEngine(Engine):
         with rebuilding(options_of(place), encoder) as new:
             yield new
 
+    @classmethod
+    @understood()
+    def restore(cls, place: Place, source: Path, *, replace: bool) -> Mapping[str, object]:
+        """Make the snapshot REPOSITORY/NAME the index, in one step; what is served becomes the version before."""
+        from .snapshots import restore
+
+        return restore(options_of(place), source, replacing=replace)
+
     def _checked(self, state: ServerState) -> None:
         """Remember what a version says of itself; `IndexMismatch` if it is not of this format and model."""
         meta = lifecycle.meta_of(self.server, state.version)
@@ -93,10 +102,10 @@ class OpenSearchEngine(Engine):
         self._documents, self._refused, self.behind = state.version.documents, "", None
 
     def _open_writer(self) -> ServerWriter:
-        assert self._lease is not None
+        assert self.lease is not None
         state, _ = read_state(self.server, self._at)
         return ServerWriter(
-            self.server, state.version.documents, self._lease, readable=self._readable, limits=self.limits
+            self.server, state.version.documents, self.lease, readable=self._readable, limits=self.limits
         )
 
     # --- reading ---------------------------------------------------------------------------------------------------
@@ -152,8 +161,8 @@ class OpenSearchEngine(Engine):
         """Let go of the lease and of connections; nothing acknowledged depends on it."""
         self._writer = None
         try:
-            if self._lease and self._owns:
-                self._lease.release()
+            if self.lease and self._owns:
+                self.lease.release()
         finally:
             if self._owns:
                 self.server.close()

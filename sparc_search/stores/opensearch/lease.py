@@ -15,6 +15,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from ...errors import EngineError, IndexLocked, SparcSearchError
+from . import pause
 from .failures import Conflict
 from .server import LOADING, ONCE, Patience, Server, retried
 from .state import Stamp, stamp_of
@@ -58,7 +59,7 @@ class Lease:
     """The right to write to an index, held until `release`."""
 
     def __init__(self, server: Server, index: str, seconds: float = SECONDS) -> None:
-        self._server, self._path, self._seconds = server, f"/{index}/_doc/{_ID}", seconds
+        self._server, self._control, self._seconds = server, index, seconds
         now = time.time()
         self._me = Holder(uuid4().hex, socket.gethostname(), os.getpid(), now, now + seconds)
         self._shown = f"{index.removesuffix('-control')!r} on {server.shown}"
@@ -70,6 +71,8 @@ class Lease:
             raise
         self._good_until = time.monotonic() + seconds
         self._lost = ""
+        self.turn = threading.RLock()
+        """Held by whoever changes the index, or copies it."""
         self._released = threading.Event()
         self._renewing = threading.Lock()
         self._renewer = threading.Thread(target=self._keep, name="lease", daemon=True)
@@ -84,6 +87,15 @@ class Lease:
                 f"the lease on {self._shown} was lost: {self._lost}",
                 "run the same command again; what was done is kept",
             )
+
+    def pause(self) -> None:
+        """Wait while somebody copies the index: to be called before each change."""
+        pause.keep(self._server, self._control, self.owner)
+
+    @property
+    def owner(self) -> str:
+        """Whose it is."""
+        return self._me.owner
 
     def release(self) -> None:
         """Let others write. If the server is not there to be told, the lease just runs out."""
@@ -117,15 +129,14 @@ class Lease:
             time.sleep(min(1.0, self._seconds / 10))
 
     def _read(self) -> tuple[Holder | None, Stamp | None]:
-        found = self._server.document(self._path, patience=LOADING)
-        return (Holder(**found["_source"]["body"]), stamp_of(found)) if found else (None, None)
+        return _read(self._server, self._control)
 
     def _write(self, holder: Holder, stamp: Stamp | None, patience: Patience = LOADING) -> Stamp:
         """Compare and set. An answer that got lost on the way is looked for."""
         body: dict[str, Any] = {"kind": "lease", "body": asdict(holder)}
         params: dict[str, object] = stamp.condition if stamp else {"op_type": "create"}
         try:
-            return stamp_of(self._server.request("PUT", self._path, body, params, patience=patience))
+            return stamp_of(self._server.request("PUT", _path(self._control), body, params, patience=patience))
         except Conflict:
             found, now = self._read()
             if found is None or found.owner != holder.owner or now is None:
@@ -140,6 +151,7 @@ class Lease:
         while not self._released.wait(self._seconds / 3):
             try:
                 self._renew()
+                self._pause_if_idle()
             except Conflict:
                 self._lost = "another process has taken it"
                 return
@@ -155,6 +167,13 @@ class Lease:
             self._stamp = self._write(self._renewed(), self._stamp, ONCE)
             self._good_until = began + self._seconds
 
+    def _pause_if_idle(self) -> None:
+        if self.turn.acquire(blocking=False):
+            try:
+                pause.is_kept(self._server, self._control, self.owner)
+            finally:
+                self.turn.release()
+
     def _renew_late(self) -> None:
         """The server was away for longer than the lease lasts. If nobody has taken it since, it is still ours."""
         try:
@@ -163,6 +182,21 @@ class Lease:
             self._lost = "another process has taken it"
         except SparcSearchError as error:
             self._lost = error.message
+
+
+def holder_of(server: Server, control: str) -> str:
+    """Who writes to an index now, as an owner of the lease; nobody is ""."""
+    holder, _ = _read(server, control)
+    return "" if holder is None or holder.is_gone() else holder.owner
+
+
+def _read(server: Server, control: str) -> tuple[Holder | None, Stamp | None]:
+    found = server.document(_path(control), patience=LOADING)
+    return (Holder(**found["_source"]["body"]), stamp_of(found)) if found else (None, None)
+
+
+def _path(control: str) -> str:
+    return f"/{control}/_doc/{_ID}"
 
 
 def _is_running(process: int) -> bool:

@@ -148,9 +148,7 @@ def publish(server: Server, names: Names, version: Version) -> None:
     meta = meta_of(server, version)
     if meta is None:
         raise IndexDamaged(f"{version.passages!r} on {server.shown} has vanished", "run the same command again")
-    complete = {"_meta": {_META: asdict(replace(meta, complete=True))}}
-    for index in version.indices:
-        server.request("PUT", f"/{index}/_mapping", complete, patience=LOADING)
+    describe(server, version, replace(meta, complete=True))
     _point(server, names, before, version)
     kept = [version.passages] if before is None else [before.passages, version.passages]
     for name in _known(server, names):
@@ -158,6 +156,12 @@ def publish(server: Server, names: Names, version: Version) -> None:
             for index in Version(name).indices:
                 server.request("DELETE", f"/{index}", patience=LOADING)
     _write_known(server, names, kept)
+
+
+def describe(server: Server, version: Version, meta: Meta) -> None:
+    """Let a version say this of itself."""
+    for index in version.indices:
+        server.request("PUT", f"/{index}/_mapping", {"_meta": {_META: asdict(meta)}}, patience=LOADING)
 
 
 def _point(server: Server, names: Names, before: Version | None, after: Version) -> None:

@@ -13,7 +13,6 @@ what a crash left: a document with its record is counted in, one without is remo
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,11 +50,11 @@ class ServerWriter(Writer):
     ) -> None:
         self._server, self._lease, self._readable, self._limits = server, lease, readable, limits
         self._throttle = Throttle(limits.size)
-        self._turn = threading.RLock()
         self.state, self._stamp = read_state(server, documents_index, LOADING)
         self._terms = read_statistics(server, self.state, LOADING)
-        self.put_right()
-        self._unsettled = False
+        self._unsettled = True  # for all that is known
+        with self._changing():
+            pass
 
     # --- adding ----------------------------------------------------------------------------------------------------
 
@@ -196,11 +195,12 @@ class ServerWriter(Writer):
 
     def recount(self) -> None:
         """Count everything again from the records, and commit that."""
-        state, terms = replace(self.state, documents=0, passages=0, words=0), Counter[str]()
-        for record in records(self._server, state, size=200):
-            if not record.marked:
-                state = counted(state, terms, _NOTHING, record.counts)
-        self._publish(replace(state, generation=state.generation + 1), terms, [])
+        with self._changing():
+            state, terms = replace(self.state, documents=0, passages=0, words=0), Counter[str]()
+            for record in records(self._server, state, size=200):
+                if not record.marked:
+                    state = counted(state, terms, _NOTHING, record.counts)
+            self._publish(replace(state, generation=state.generation + 1), terms, [])
 
     def compact(self) -> None:
         """Let the server merge each index into one segment, until nothing of what was deleted is left in it.
@@ -244,7 +244,13 @@ class ServerWriter(Writer):
                 raise IndexFailure(f"{self._server.shown} refused a change: {outcome.reason}", "see its log")
 
     def put_right(self) -> None:
-        """Finish or undo what is not committed."""
+        """Finish or undo what is not committed, of whoever began it."""
+        with self._lease.turn:
+            self._unsettled = True
+            with self._changing():
+                pass
+
+    def _put_right(self) -> None:
         found = recover(self._server, self.state, self._terms)
         if found is None:
             return
@@ -260,10 +266,11 @@ class ServerWriter(Writer):
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """One change. What a failed one leaves is put right at once, or else before the next."""
-        with self._turn:
+        """One change, in no pause. What a failed one leaves is put right at once, or else before the next."""
+        with self._lease.turn:
+            self._lease.pause()
             if self._unsettled:
-                self.put_right()
+                self._put_right()
             self._unsettled = True
             try:
                 yield
@@ -271,7 +278,7 @@ class ServerWriter(Writer):
                 raise  # the server is away, or the user wants to be: not now
             except BaseException:
                 with suppress(SparcSearchError):  # then the next change or the next writer does it
-                    self.put_right()
+                    self._put_right()
                     self._unsettled = False
                 raise
             self._unsettled = False

@@ -5,7 +5,9 @@ let from = null;
 let to = null;
 let dragged = false;
 
-const tokens = () => [...document.querySelectorAll("[data-tokens] .tok")];
+// A phrase is of one text: that in which it was begun, or that of the focus.
+const place = () => (from ?? document.activeElement)?.closest?.("[data-tokens]") ?? document.querySelector("[data-tokens]");
+const tokens = () => [...(place()?.querySelectorAll(".tok") ?? [])];
 
 function range() {
   const all = tokens();
@@ -15,15 +17,17 @@ function range() {
 
 function draw() {
   const inside = new Set(range());
-  for (const token of tokens()) token.classList.toggle("dragging", inside.has(token));
+  for (const token of document.querySelectorAll("[data-tokens] .tok")) token.classList.toggle("dragging", inside.has(token));
 }
 
 function choose() {
   const phrase = range();
   if (!phrase.length) return;
   const address = new URL(location.href);
-  for (const name of ["token", "phrase", "rows"]) address.searchParams.delete(name);
-  address.searchParams.set("span", `${phrase[0].dataset.from}-${phrase.at(-1).dataset.to}`);
+  const { name = "span", clears = "token,phrase,rows", set, value } = place().dataset;
+  for (const other of clears.split(",")) address.searchParams.delete(other);
+  address.searchParams.set(name, `${phrase[0].dataset.from}-${phrase.at(-1).dataset.to}`);
+  if (set) address.searchParams.set(set, value);
   visit(address.href);
 }
 
@@ -55,6 +59,9 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     event.stopPropagation();
     dragged = false;
+  } else if (!token.href && !event.shiftKey) {
+    from = to = token;
+    choose();
   } else if (event.shiftKey) {
     event.preventDefault();
     from ??= document.querySelector("[data-tokens] .tok.on") ?? token;
@@ -69,7 +76,10 @@ document.addEventListener("dragstart", (event) => {
 
 // One stop for the Tab key; arrows walk through the text.
 function roving() {
-  const all = tokens();
+  for (const text of document.querySelectorAll("[data-tokens]")) oneStop([...text.querySelectorAll(".tok")]);
+}
+
+function oneStop(all) {
   const stop = all.find((token) => token === document.activeElement) ?? all.find((token) => token.classList.contains("on")) ?? all[0];
   for (const token of all) token.tabIndex = token === stop ? 0 : -1;
 }
@@ -78,8 +88,10 @@ document.addEventListener("keydown", (event) => {
   const token = event.target.closest?.("[data-tokens] .tok");
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!token) return;
-  if (event.key === "Enter" && from && to && from !== to) {
+  if (event.key === "Enter" && (!token.href || (from && to && from !== to))) {
     event.preventDefault();
+    from ??= token;
+    to ??= token;
     choose();
   }
   if (!step) return;

@@ -17,6 +17,8 @@ from small_corpus import DOCUMENTS, encode_all
 
 from sparc_search.encoder import Encoder
 from sparc_search.errors import IndexLocked
+from sparc_search.stores.opensearch import lease as leases
+from sparc_search.stores.opensearch import pause
 from sparc_search.stores.opensearch.access import access_of
 from sparc_search.stores.opensearch.lease import Holder, Lease
 from sparc_search.stores.opensearch.lifecycle import ensure_control
@@ -121,3 +123,28 @@ def test_whoever_lost_it_writes_no_more(opensearch: Engine, toy_encoder: Encoder
 
 def holder_of(engine: Engine, control: str) -> Holder:
     return Holder(**engine.request("GET", f"/{control}/_doc/lease")["_source"]["body"])
+
+
+def test_who_copies_the_index_waits_for_the_writer_and_the_writer_for_him(server: Server, control: str) -> None:
+    lease = Lease(server, control, seconds=0.6)
+    with pause.quiet(
+        server, control, lambda: leases.holder_of(server, control)
+    ) as go_on:  # the writer has nothing to do
+        with pytest.raises(IndexLocked, match="somebody else copies"), pause.quiet(server, control, lambda: ""):
+            pass
+        changing = threading.Thread(target=lease.pause)
+        changing.start()
+        go_on()
+        assert changing.is_alive()
+    changing.join()
+    lease.release()
+    with pause.quiet(server, control, lambda: leases.holder_of(server, control)):
+        pass
+
+
+def test_a_pause_that_nobody_renews_runs_out(server: Server, control: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pause, "SECONDS", 0.0)
+    lease = Lease(server, control)
+    with pause.quiet(server, control, lambda: ""):
+        lease.pause()
+    lease.release()
