@@ -114,11 +114,6 @@ def _clean(text: str) -> str:
     return _GAPS.sub(" ", text if text.isascii() else _SURROGATES.sub("\ufffd", text))
 
 
-def _clean(text: str) -> str:
-    """A text that the tokenizer takes, as long as before, so that offsets hold."""
-    return _GAPS.sub(" ", text if text.isascii() else _SURROGATES.sub("\ufffd", text))
-
-
 def with_marks(text: str, offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Offsets that take in the combining marks behind a piece: the normaliser strips them, an answer shows them."""
     whole = []
