@@ -31,6 +31,12 @@ from .terminal import note
 )
 @click.option("--metrics", is_flag=True, help="Serve /metrics for Prometheus.")
 @click.option("--mcp", is_flag=True, help="Answer assistants at /mcp, over the Model Context Protocol.")
+@click.option(
+    "--feedback",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Let people say which answers are right, and append it to this file, which `evaluate open` reads.",
+)
 @option("--processes", type=click.IntRange(1, 64), default=1, help="Processes that answer, over one mapped index.")
 @option("--workers", type=click.IntRange(1, 256), default=4, help="Requests answered at once.")
 @option(
@@ -49,6 +55,7 @@ def serve(
     also: tuple[str, ...],
     metrics: bool,
     mcp: bool,
+    feedback: Path | None,
     processes: int,
     workers: int,
     waiting: int,
@@ -73,6 +80,7 @@ def serve(
         login_tries=settings.login_tries,
     )
     served = {"host": settings.host, "allowed_hosts": allow_host, "with_metrics": metrics, "with_mcp": mcp}
+    served["feedback_file"] = feedback
     service = Service(settings, limits, {"token": _token(settings), **served}, also, watch)
 
     def ready(listening: socket) -> None:

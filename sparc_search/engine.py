@@ -31,7 +31,9 @@ from .setting import Setting
 from .stored import (
     CheckReport,
     EncodedDocument,
+    Facets,
     FeatureCount,
+    FeatureFigures,
     FeatureStatistics,
     Fetched,
     FetchedBlocks,
@@ -241,6 +243,10 @@ class View(ABC):
         """Documents with a passage that fits, in the order they came in."""
         raise _cannot("list its documents by page")
 
+    def facets(self, listing: Listing, k: int) -> Facets:
+        """What all passages that fit have in common: k values of each key of the metadata, k folders, weights."""
+        raise _cannot("count what a list has in common")
+
     def metadata_values(self, k: int) -> dict[str, list[tuple[str, int]]]:
         """For each key of the metadata its k most frequent values, each with its number of passages."""
         raise _cannot("list its metadata")
@@ -248,6 +254,14 @@ class View(ABC):
     def frequent_features(self, field: str, k: int) -> list[FeatureCount]:
         """The k features of a field that stand in most passages, ties by name."""
         raise _cannot("list its features")
+
+    def feature_figures(self) -> Sequence[FeatureFigures]:
+        """Features that lead a ranking: by passages, by learned weight, by its distance to tf-idf."""
+        raise _cannot("tell what its features weigh")
+
+    def features(self, passage_ids: Sequence[str]) -> dict[str, dict[str, dict[str, float]]]:
+        """The features of passages, by id and field."""
+        raise _cannot("list the features of a passage")
 
     def features_like(self, beginning: str, k: int) -> list[FeatureCount]:
         """Features whose name begins like this, frequent ones first: what is offered while someone types."""

@@ -36,7 +36,7 @@ from .encoder import Encoder
 from .engine import Admin, Engine, supports
 from .errors import IndexFailure, IndexMismatch, IndexNotFound, ModelError, NotThere, SparcSearchError, UsageError
 from .opening import derived_vectors, open_encoder, open_engine, rebuild_engine, restore_engine, upgrade_engine
-from .records import STRATEGIES, UNITS, Document, Passage, Reply, Strategy, Unit
+from .records import STRATEGIES, UNITS, Document, EncodedQuestion, Passage, Reply, Strategy, Unit
 from .search import confidence
 from .settings import Settings, load
 from .stored import EncodedDocument, Listing, Proposals
@@ -57,6 +57,8 @@ Result = TypeVar("Result")
 
 BATCH: Final = 16
 """Questions that are encoded and searched together."""
+_MOST_ENCODED: Final = 8
+"""Questions of which it is remembered how they are encoded."""
 
 # Control characters separate words and are nothing else; half characters have no bytes to encode.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
@@ -94,6 +96,7 @@ class Index:
         self._writer: Engine | None = None
         self._writing_lock = threading.RLock()
         self._following_lock = threading.Lock()
+        self._encoded: dict[tuple[str, str], EncodedQuestion] = {}
         self._cannot_follow: IndexMismatch | None = None
 
     @classmethod
@@ -263,6 +266,20 @@ class Index:
 
         return self.following(propose)
 
+    def encoded(self, question: str) -> EncodedQuestion:
+        """A question as the model encodes it; of the last few, nothing is computed twice.
+
+        >>> index.encoded("When was the Eiger climbed?").text
+        'When was the Eiger climbed?'
+        """
+        encoder, text = self.encoder, cleaned(question)
+        known, key = self._encoded, (encoder.fingerprint, text)
+        found = known.pop(key, None) or encoder.encode_questions([text])[0]
+        known[key] = found  # the newest stand last
+        while len(known) > _MOST_ENCODED:
+            known.pop(next(iter(known)), None)
+        return found
+
     def prepare(self) -> None:
         """Load the model now, and see whether the index is of it, rather than with the first question.
 
@@ -276,7 +293,8 @@ class Index:
     def _answer_now(self, questions: list[str], options: SearchOptions) -> list[Reply]:
         encoder, coordinator = self._asking
         began = time.perf_counter()
-        encoded = encoder.encode_questions([cleaned(question) for question in questions])
+        encoded = [self.encoded(questions[0])] if len(questions) == 1 else None
+        encoded = encoded or encoder.encode_questions([cleaned(question) for question in questions])
         share = (time.perf_counter() - began) / len(questions)
         replies = coordinator.answer(encoded, options)
         return [

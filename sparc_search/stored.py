@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .block_batch import Blocks
 from .errors import IndexFailure
-from .records import Document, EncodedPassage, Passage, PhraseBlock
+from .records import FIELDS, Document, EncodedPassage, Passage, PhraseBlock
 
 Missing = tuple[str, ...]
 """What a result lacks; empty if it is whole."""
@@ -209,11 +210,102 @@ class FeatureCount:
 
 
 @dataclass(frozen=True, slots=True)
+class FeatureFigures:
+    """An n-gram across an index: for each field in how many passages it stands, and the sum of its values there."""
+
+    name: str
+    start: tuple[int, float] = (0, 0.0)
+    end: tuple[int, float] = (0, 0.0)
+    lex: tuple[int, float] = (0, 0.0)
+
+    @property
+    def by_field(self) -> tuple[tuple[int, float], ...]:
+        """In the order of `records.FIELDS`."""
+        return self.start, self.end, self.lex
+
+    @property
+    def passages(self) -> int:
+        """In how many passages it stands, in the field where they are most."""
+        return max(count for count, _ in self.by_field)
+
+    def mean(self, field: str) -> float:
+        """Its mean value in a field, over the passages that have it there."""
+        count, total = getattr(self, field)
+        return total / count if count else 0.0
+
+    def __add__(self, other: FeatureFigures) -> FeatureFigures:
+        pairs = zip(self.by_field, other.by_field, strict=True)
+        return FeatureFigures(self.name, *((a + c, b + d) for (a, b), (c, d) in pairs))
+
+
+LEAST_PASSAGES: Final = 3
+"""What stands in fewer passages is left out of rankings by weight: one passage proves nothing (nor in tiny indexes)."""
+
+
+def rarity(counts: NDArray[np.int64], passages: int) -> NDArray[np.float64]:
+    """(features,) A smoothed idf from (fields, features) counts; 0 for features in too few passages to be ranked."""
+    frequency = counts.max(axis=0, initial=0)
+    known = frequency >= min(LEAST_PASSAGES, max(passages // 20, 1))
+    return np.where(known, np.log1p((passages - frequency + 0.5) / (frequency + 0.5)), 0.0)
+
+
+def learned(counts: NDArray[np.int64], means: NDArray[np.float64], passages: int) -> NDArray[np.float64]:
+    """(features,) The mean of learned weights (start, end) times idf."""
+    weighed: NDArray[np.float64] = (means[0] + means[1]) / 2 * rarity(counts, passages)
+    return weighed
+
+
+def disagreements(counts: NDArray[np.int64], means: NDArray[np.float64], passages: int) -> NDArray[np.float64]:
+    """(features,) Learned weight minus tf-idf, each as a share of its largest; 0 for what has no tf-idf.
+
+    Above zero the model makes more of a word than tf-idf does, below zero less.
+    """
+    rare = rarity(counts, passages)
+    ranked = (counts[2] > 0) & (rare > 0)
+    weight, tfidf = (means[0] + means[1]) / 2 * ranked, means[2] * rare * ranked
+    apart: NDArray[np.float64] = weight / (weight.max(initial=0.0) or 1.0) - tfidf / (tfidf.max(initial=0.0) or 1.0)
+    return apart
+
+
+METADATA: Final = "metadata."
+"""Before the key of a condition on metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One thing that a passage of a listing must have; `negated`: must not have."""
+
+    field: str
+    """`start`, `end`, `lex`: a feature. `metadata.KEY`: just this value. `document`: its id. `folder`: its source lies
+    there. `text`, `title`: words in it. Empty: words in either, or a part of a value of the metadata."""
+    value: str
+    negated: bool = False
+    least: float = 0.0
+    """The value of a feature is at least this, and below `below`."""
+    below: float | None = None
+    whole: bool = False
+    """Words must stand one after the other; else each somewhere, and the last may go on."""
+
+    def lets(self, values: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Which of some weights are within its limits."""
+        return (values >= self.least) & (values < (np.inf if self.below is None else self.below))
+
+    @property
+    def is_feature(self) -> bool:
+        """Whether it is about the weight of a feature."""
+        return self.field in FIELDS
+
+
+ORDERS: Final = ("", "weight", "source", "document", "words", "page")
+"""What a listing can be ordered by: as documents came in, or by the first feature that is asked for, or …"""
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """Which passages (or documents) to list: all that fit every part, one page of them."""
 
     text: str = ""
-    """Words that text, title or metadata must hold, wherever they stand."""
+    """Words that text or title must hold, or a value of the metadata; the last may be the beginning of one."""
     where: tuple[tuple[str, str], ...] = ()
     """Metadata a passage must have."""
     without: tuple[tuple[str, str], ...] = ()
@@ -225,6 +317,27 @@ class Listing:
     """Only passages of this document."""
     offset: int = 0
     size: int = 25
+    more: tuple[Condition, ...] = ()
+    """Whatever else it must have."""
+    order: str = ""
+    """One of `ORDERS`; with `-` in front from the largest down."""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All that a passage must have, one by one: what an engine looks for."""
+        found = [Condition("", word) for word in self.text.split()]
+        found += [Condition(METADATA + key, value) for key, value in self.where]
+        found += [Condition(METADATA + key, value, negated=True) for key, value in self.without]
+        found += [Condition(field, name) for field, name in self.features]
+        found += [Condition(field, name, negated=True) for field, name in self.without_features]
+        found += [Condition("document", self.document_id)] if self.document_id else []
+        return tuple(dict.fromkeys((*found, *self.more)))
+
+    @property
+    def weighed(self) -> tuple[Condition, ...]:
+        """The features whose weights are shown."""
+        found = (one for one in self.conditions if one.is_feature and not one.negated)
+        return tuple({(one.field, one.value): Condition(one.field, one.value) for one in found}.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,9 +357,11 @@ class ListedPassages:
 
     passages: tuple[Passage, ...]
     total: int | None
-    """How many there are on all pages; None where counting would mean reading everything."""
+    """How many there are on all pages; None where nobody can tell."""
     more: bool
     """Whether another page follows."""
+    weights: tuple[tuple[float, ...], ...] = ()
+    """For each passage the weight of each feature that is asked for (`Listing.weighed`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +371,28 @@ class ListedDocuments:
     documents: tuple[DocumentFacts, ...]
     total: int | None
     more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What the passages of a listing, on all its pages, have in common."""
+
+    metadata: Mapping[str, tuple[tuple[str, int], ...]]
+    """Key -> its most frequent values, each with its passages."""
+    folders: tuple[tuple[str, int], ...] = ()
+    """Folders of their sources, those with most passages first."""
+    weights: FeatureStatistics | None = None
+    """How the weights of the first feature are spread, over all that fits the other conditions."""
+
+
+def folders_of(sources: Mapping[str, int], k: int) -> tuple[tuple[str, int], ...]:
+    """From passages by source: the k folders with most passages; what has no folder is left out."""
+    counts: dict[str, int] = {}
+    for source, count in sources.items():
+        folder = source.rpartition("/")[0]
+        if folder:
+            counts[folder] = counts.get(folder, 0) + count
+    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:k])
 
 
 def most_frequent(counts: Mapping[str, int], k: int) -> list[FeatureCount]:

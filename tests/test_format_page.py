@@ -55,5 +55,7 @@ def test_the_columns_of_a_block_are_listed_in_their_order() -> None:
 
 def test_the_files_of_a_segment_are_listed() -> None:
     table = NOW[NOW.index("| file | type | holds |") : NOW.index("Sizes are checked at every opening")]
-    arrays = [*segment_files._OWN, *segment_files._DENSE, *(f"posting_{name}" for name in segment_files._POSTINGS)]
-    assert [name for name in (*arrays, segment_files.FAISS) if name not in names(table)] == []
+    arrays = [*segment_files._OWN, *segment_files._DENSE, *(f"posting_{name}" for name in segment_files.POSTINGS)]
+    assert [
+        name for name in (*arrays, segment_files.FAISS, segment_files.figures.FILE) if name not in names(table)
+    ] == []

@@ -7,6 +7,8 @@ Each function takes an open `Index` and gives a frozen dataclass of plain values
         A passage's tokens with their largest weights; the weights of one token or phrase (`token` is a number,
         `phrase` text of the passage, `span` a pair of character offsets), stored or encoded on the spot; tf-idf
         beside them. `sizes` are those of the n-grams; all that the model weighs if not given.
+    text_view(index, text, *, token=None, …) -> PassageView
+        The same for any text, encoded just now; nothing of it is stored.
     question_view(index, question) -> QuestionView
         N-gram weights of a question for start and end, its terms with idf.
     answer_view(index, question, *, rank=1, against=None, k=None, strategy=None, where=None, …) -> AnswerView
@@ -49,7 +51,7 @@ from .discover import (
 from .feature import FeatureView, FieldView, TopPassage, feature_view
 from .histogram import Histogram
 from .overview import IndexView, index_view
-from .passage import Boundary, PassageView, Selection, passage_view
+from .passage import Boundary, PassageView, Selection, passage_view, text_view
 from .plain import to_json
 from .question import QuestionPiece, QuestionTerm, QuestionView, question_view
 from .scored_phrase import Mark, Piece, ScoredPhrase, Standing
@@ -105,6 +107,7 @@ __all__ = [
     "question_view",
     "score_view",
     "suggest",
+    "text_view",
     "to_csv",
     "to_json",
     "why_view",

@@ -50,6 +50,8 @@ class FeatureView:
     passages: int
     """In the index."""
     fields: tuple[FieldView, ...]
+    made_of: tuple[str, ...]
+    """N-grams of a phrase that is longer than any that the model weighs; empty for one that it could weigh."""
     related: tuple[str, ...]
     """Other features to look at: parts of a longer phrase, names that begin alike."""
 
@@ -77,7 +79,8 @@ def feature_view(
             )
             for field, counted in statistics.items()
         )
-        return FeatureView(meant, parse_feature(meant), name, passages, fields, _related(index, view, name, meant))
+        made_of, related = _made_of(index, meant), _related(index, view, name, meant)
+        return FeatureView(meant, parse_feature(meant), name, passages, fields, made_of, related)
 
 
 def as_text(name: str) -> str:
@@ -112,7 +115,7 @@ def _top(index: Index, view: View, field: str, name: str, k: int, where: Mapping
     """Where the feature weighs most. The score of a query with this feature alone, of weight 1, is its value."""
     (heaviest,) = view.sparse_search([{field: {name: 1.0}}], k, where)
     values, readable = {hit.passage_id: hit.score for hit in heaviest.hits}, as_text(name)
-    longest = index.encoder.encode_questions(["?"])[0].longest_answer
+    longest = index.encoded("?").longest_answer
     return tuple(
         TopPassage(
             values[stored.passage.id],
@@ -124,12 +127,16 @@ def _top(index: Index, view: View, field: str, name: str, k: int, where: Mapping
     )
 
 
+def _made_of(index: Index, name: str) -> tuple[str, ...]:
+    pieces, longest = parse_feature(name), max(index.encoder.ngrams, default=1)
+    if len(pieces) <= longest:
+        return ()
+    return tuple(dict.fromkeys(feature_name(pieces[at : at + longest]) for at in range(len(pieces) - longest + 1)))
+
+
 def _related(index: Index, view: View, asked: str, name: str) -> tuple[str, ...]:
     pieces = parse_feature(name)
-    names = []
-    longest = max(index.encoder.ngrams, default=1)
-    if len(pieces) > longest > 1:  # no n-gram is so long: offer those it is made of
-        names += [feature_name(pieces[at : at + longest]) for at in range(len(pieces) - longest + 1)]
+    names = list(_made_of(index, name))
     if len(pieces) > 1:
         names += [feature_name([piece]) for piece in pieces]
     if supports(view, View.features_like):

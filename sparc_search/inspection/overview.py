@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..engine import Admin, View, supports
 from ..index import Index
 from ..loaders import history
 from ..records import FIELDS, LEX, SIDES, TITLE, PhraseBlock
-from ..stored import FeatureCount
+from ..stored import FeatureCount, FeatureFigures, disagreements, learned, rarity
 from . import weights
 from .histogram import Histogram, histogram
 
@@ -36,6 +37,30 @@ class SampleView:
 
 
 @dataclass(frozen=True, slots=True)
+class RankedFeature:
+    """An n-gram, what the model gives it on average (start and end), and what tf-idf does."""
+
+    name: str
+    passages: int
+    weight: float
+    idf: float
+    tfidf: float | None
+    """Mean saturated frequency times idf; None for what is no single word piece."""
+    score: float
+    """What it is ranked by: weight times idf, or learned weight minus tf-idf, each as a share of its largest."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFeatures:
+    """What was learned: which features weigh much, and where learned weight and tf-idf disagree."""
+
+    heaviest: tuple[RankedFeature, ...] = ()
+    more: tuple[RankedFeature, ...] = ()
+    """The model makes more of them than tf-idf does; `less`: less."""
+    less: tuple[RankedFeature, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class IndexView:
     """An index as a whole."""
 
@@ -49,6 +74,7 @@ class IndexView:
     sample: SampleView
     frequent: Mapping[str, tuple[FeatureCount, ...]]
     """`start`, `end`, `lex` -> the features that stand in most passages."""
+    ranked: RankedFeatures
     model: str
     """Fingerprint of the model."""
     card: Mapping[str, Any]
@@ -65,6 +91,7 @@ def index_view(index: Index, *, sample: int = 200, frequent: int = 20, bins: int
         statistics = view.statistics([])
         listed = supports(view, View.frequent_features)
         features = {field: tuple(view.frequent_features(field, frequent)) if listed else () for field in FIELDS}
+        figures = view.feature_figures() if supports(view, View.feature_figures) else ()
     facts = dict(admin.describe()) if supports(admin, Admin.describe) else {}
     documents = facts.get("documents")
     return IndexView(
@@ -76,11 +103,38 @@ def index_view(index: Index, *, sample: int = 200, frequent: int = 20, bins: int
         facts=facts,
         sample=sample_view(index, sample, bins),
         frequent=features,
+        ranked=ranked_features(figures, statistics.passages, frequent),
         model=index.encoder.fingerprint,
         card=dict(index.encoder.card),
         ingests=tuple(history.ingests(location)),
         rejects=tuple(history.rejects(location)),
     )
+
+
+def ranked_features(figures: Sequence[FeatureFigures], passages: int, k: int) -> RankedFeatures:
+    """The first k of each ranking."""
+    if not figures:
+        return RankedFeatures()
+    table = np.array([own.by_field for own in figures], np.float64)  # (features, fields, 2)
+    counts, sums = table[:, :, 0].T.astype(np.int64), table[:, :, 1].T
+    means, rare = sums / np.maximum(counts, 1), rarity(counts, passages)
+
+    def first(ranking: NDArray[np.float64]) -> tuple[RankedFeature, ...]:
+        return tuple(
+            RankedFeature(
+                figures[at].name,
+                figures[at].passages,
+                float(means[0, at] + means[1, at]) / 2,
+                float(rare[at]),
+                float(means[2, at] * rare[at]) if counts[2, at] else None,
+                float(ranking[at]),
+            )
+            for at in np.argsort(-ranking, kind="stable")[:k].tolist()
+            if ranking[at] > 0
+        )
+
+    apart = disagreements(counts, means, passages)
+    return RankedFeatures(first(learned(counts, means, passages)), first(apart), first(-apart))
 
 
 def sample_view(index: Index, count: int, bins: int = 20) -> SampleView:
@@ -89,8 +143,12 @@ def sample_view(index: Index, count: int, bins: int = 20) -> SampleView:
         can = supports(view, View.sample) or supports(view, View.matching)
         ids = view.sample(count) if can and count else []
         blocks = [stored.block for stored in view.fetch(ids).passages]
+        features = view.features(ids) if supports(view, View.features) else {}
     tokens = np.array([int(((block.flags & TITLE) == 0).sum()) for block in blocks], np.int64)
-    values = {field: [_values(block, field) for block in blocks] for field in FIELDS}
+    if features:
+        values = {field: [np.array(list(own[field].values())) for own in features.values()] for field in FIELDS}
+    else:
+        values = {field: [_values(block, field) for block in blocks] for field in FIELDS}
     kept = {side: sum(len(weights.phrases_of(block, side).positions) for block in blocks) for side in SIDES}
     return SampleView(
         passages=len(blocks),

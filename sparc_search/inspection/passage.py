@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from ..errors import NotThere, UsageError
-from ..index import Index
+from ..index import Index, cleaned
 from ..records import SIDES, TITLE, Passage, PhraseBlock, Side
 from ..stored import StoredPassage
 from . import asking, tables, weights
@@ -80,7 +81,35 @@ def passage_view(
     threshold: float = 0.0,
 ) -> PassageView:
     """Look at a passage; with a token, a phrase or a span of characters also at the weights of that phrase."""
-    stored = asking.stored(index, passage_id)
+    choice = {"token": token, "phrase": phrase, "span": span}
+    return _view(index, asking.stored(index, passage_id), choice, sides, sizes, threshold)
+
+
+def text_view(
+    index: Index,
+    text: str,
+    *,
+    token: int | None = None,
+    phrase: str = "",
+    span: tuple[int, int] | None = None,
+    sides: Collection[Side] = SIDES,
+    sizes: Collection[int] | None = None,
+    threshold: float = 0.0,
+) -> PassageView:
+    """The same for any text, encoded just now as a passage without a title; nothing of it is stored."""
+    encoded = index.encoder.encode_passages([Passage("", "", 0, cleaned(text), 0)])[0]
+    choice = {"token": token, "phrase": phrase, "span": span}
+    return _view(index, StoredPassage(encoded.passage, encoded.block), choice, sides, sizes, threshold)
+
+
+def _view(
+    index: Index,
+    stored: StoredPassage,
+    choice: Mapping[str, Any],
+    sides: Collection[Side],
+    sizes: Collection[int] | None,
+    threshold: float,
+) -> PassageView:
     passage, block = stored.passage, stored.block
     name = asking.namer(index)
     with index.engine.view() as view:
@@ -89,7 +118,7 @@ def passage_view(
     impacts = {row.name: row.weight for row in terms}
     tfidf = {token_id: impacts[name((token_id,))] for token_id in block.lex_ids.tolist()}
     sizes = _known_sizes(index, sizes)
-    chosen = chosen_tokens(passage, block, token, phrase, span)
+    chosen = chosen_tokens(passage, block, **choice)
     largest = {
         weights.key_of(side, columns.n): float(weights.largest(columns).max(initial=0.0))
         for side, columns in weights.matrices(block)
@@ -153,7 +182,7 @@ def _find(passage: Passage, block: PhraseBlock, phrase: str) -> tuple[int, int]:
         if places:
             break
     if not places:
-        raise NotThere(f"{phrase!r} does not stand in the passage", "write it as it stands there, or name a --token")
+        raise NotThere(f"{phrase!r} does not stand in the passage", "write it as it stands there")
     starts, ends = set(block.start.positions.tolist()), set(block.end.positions.tolist())
     return next((place for place in places if place[0] in starts and place[1] in ends), places[0])
 

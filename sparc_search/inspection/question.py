@@ -58,7 +58,7 @@ class QuestionView:
 
 def question_view(index: Index, question: str) -> QuestionView:
     """Encode a question and show its weights."""
-    encoded = index.encoder.encode_questions([cleaned(question)])[0]
+    encoded = index.encoded(question)
     with index.engine.view() as view:
         statistics = lexical.look_up(encoded, view)
     weighed = {term.name: term.weight for term in lexical.lex_weights(encoded, statistics)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..index import Index, cleaned
+from ..index import Index
 from ..search import lexical
 from ..search.sparse_first import sparse_query
 from ..stored import Listing
@@ -17,7 +17,7 @@ def question_query(
     """The query that sparse-first search sends for a question."""
     from ..stores.opensearch import queries  # of no use to who asks the local engine only
 
-    encoded = index.encoder.encode_questions([cleaned(question)])[0]
+    encoded = index.encoded(question)
     with index.engine.view() as view:
         lex = lexical.lex_weights(encoded, lexical.look_up(encoded, view))
     features = sparse_query(encoded, lex, index.settings.first_stage_lex_weight)
@@ -25,7 +25,7 @@ def question_query(
 
 
 def listing_query(listing: Listing) -> dict[str, Any]:
-    """The query that finds the passages of a listing."""
-    from ..stores.opensearch import queries
+    """The search that the engine itself sends for the passages of a listing: to be pasted, it finds the same."""
+    from ..stores.opensearch import listing as listings
 
-    return {"from": listing.offset, "size": listing.size, "query": queries.listing(listing)}
+    return {**listings.page(listing), "size": listing.size, "_source": ["id", "title", "text"]}

@@ -44,6 +44,11 @@ class Pages:
         self._begin, self._item = head.tell(), dtype.itemsize * int(np.prod(shape[1:]))
         return np.frombuffer(self._bytes, dtype, int(np.prod(shape)), self._begin).reshape(shape)
 
+    def data(self) -> bytes:
+        """All of its bytes."""
+        self.touch_all()
+        return self._bytes[:]
+
     def touch_all(self) -> None:
         """Check every page; `IndexDamaged` if one has changed, as of the others."""
         if not self._all_seen:

@@ -15,6 +15,7 @@ from sparc_search import inspection
 from sparc_search.errors import NotThere, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection.answer import explained
+from sparc_search.inspection.discover import complete as complete_view
 from sparc_search.inspection.plain import view_from
 from sparc_search.records import Document, Reading, Reply, Section, Strategy
 
@@ -224,11 +225,19 @@ async def passage(request: Request) -> Response:
     return await reply(request, lambda: inspection.to_json(passage_view(state.index, wanted)))
 
 
+async def any_text(request: Request) -> Response:
+    """`GET /api/v1/try`: the phrases and weights of any text; nothing of it is stored."""
+    state = state_of(request)
+    wanted = requests.passage_of("", request.query_params, state.parameters, strict=True)
+    return await reply(request, lambda: inspection.to_json(passage_view(state.index, wanted)))
+
+
 def passage_view(index: Index, wanted: requests.PassageRequest) -> inspection.PassageView:
     """A passage as it is asked for."""
-    return inspection.passage_view(
+    look, what = (inspection.passage_view, wanted.id) if wanted.id else (inspection.text_view, wanted.text)
+    return look(
         index,
-        wanted.id,
+        what,
         token=wanted.token,
         phrase=wanted.phrase,
         span=wanted.span,
@@ -347,11 +356,20 @@ async def suggest(request: Request) -> Response:
     return await reply(request, lambda: inspection.to_json(inspection.suggest(state.index, text, k=k)))
 
 
+async def complete(request: Request) -> Response:
+    """`GET /api/v1/complete`: how what is typed into the box of Discover may go on."""
+    state = state_of(request)
+    known = state.parameters
+    given = Parameters(request.query_params, state.limits, known.complete)
+    text, k = given.one(known.typed, ""), given.one(known.k, 8)
+    return await reply(request, lambda: {"completions": inspection.to_json(complete_view(state.index, text, k=k))})
+
+
 async def discover(request: Request) -> Response:
     """`GET /api/discover`: passages or documents, one page of them, and the same as a query for OpenSearch."""
     state = state_of(request)
     wanted = requests.discover_of(request.query_params, state.parameters, strict=True)
-    return await reply(request, lambda: discover_json(state.index, wanted))
+    return await reply(request, lambda: discover_json(state.index, requests.resolved(state.index, wanted, strict=True)))
 
 
 def discover_json(index: Index, wanted: requests.Discover) -> dict[str, Any]:

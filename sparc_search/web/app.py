@@ -6,11 +6,13 @@ import logging
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -26,6 +28,7 @@ from . import (
     discover_page,
     downloads,
     feature_page,
+    feedback,
     health,
     index_page,
     login,
@@ -40,7 +43,7 @@ from .metrics import Counting, Metrics, metrics
 from .openapi import V1
 from .presence import Presence
 from .problems import HttpProblem, problem_of
-from .rendering import STATIC
+from .rendering import STATIC, static_version
 from .replies import problem_response
 from .security import Guard, SecurityHeaders, known_hosts, one_length, only_hosts, only_with_token, own_site, wants_page
 from .state import AppState
@@ -61,17 +64,25 @@ OLD_API: Final = (
     ("/why", api.why, ["GET"]),
 )
 """What was there before paths had a version: it answers at either."""
-NEW_API: Final = (("/search", api.search), ("/documents/{id:path}", api.document))
+NEW_API: Final = (
+    ("/complete", api.complete),
+    ("/try", api.any_text),
+    ("/search", api.search),
+    ("/documents/{id:path}", api.document),
+)
 
 ROUTES: tuple[BaseRoute, ...] = (
     Route("/", ask_page.page),
     Route("/passages/{id:path}", passage_page.page),
+    Route("/try", passage_page.any_text),
+    Route("/feedback", feedback.take, methods=["POST"]),
     Route("/features", feature_page.start),
     Route("/features/{name:path}", feature_page.page),
     Route("/index", index_page.page),
     Route("/discover", discover_page.page),
     Route("/why", why_page.page),
     Route("/login", login.login, methods=["GET", "POST"]),
+    Route("/logout", login.leave, methods=["POST"]),
     *(Route(prefix + path, handler, methods=methods) for prefix in ("/api", V1) for path, handler, methods in OLD_API),
     *(Route(V1 + path, handler) for path, handler in NEW_API),
     Route("/openapi.json", openapi.document),
@@ -86,8 +97,9 @@ class VersionedFiles(StaticFiles):
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """One file."""
-        response = await super().get_response(path, scope)
-        versioned = scope["query_string"].startswith(b"v=") and response.status_code < HTTPStatus.BAD_REQUEST
+        version, _, name = path.partition("/")
+        response = await super().get_response(name or version, scope)
+        versioned = version == static_version() and response.status_code < HTTPStatus.BAD_REQUEST
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if versioned else "no-cache"
         return response
 
@@ -102,6 +114,7 @@ def create_app(
     with_metrics: bool = False,
     with_mcp: bool = False,
     also: Mapping[str, Index] | None = None,
+    feedback_file: Path | None = None,
 ) -> Starlette:
     """An application that answers from an open index; `also` are others that it can be put beside, by name."""
     limits = limits or WebLimits()
@@ -109,14 +122,23 @@ def create_app(
     counters = Metrics(gate) if with_metrics else None
     brake = Brake(limits.login_tries)
     own_host = only_hosts(known_hosts(host, allowed_hosts))
-    layers = [Middleware(SecurityHeaders)]
+    layers = [Middleware(SecurityHeaders), Middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)]
     layers += [Middleware(Guard, refuse) for refuse in (one_length, own_host, own_site)]
     layers += [Middleware(Presence)]
     layers += [Middleware(Guard, only_with_token(token, brake))] if token else []
     layers += [Middleware(Counting, metrics=counters)] if counters else []
     further = mcp_route(index, gate, limits) if with_mcp else None
     failures = (HttpProblem, SparcSearchError, HTTPException, Exception)
-    shared = AppState(index, limits, gate, token, brake, counters, also or {})
+    shared = AppState(
+        index,
+        limits,
+        gate,
+        token,
+        brake,
+        counters,
+        also or {},
+        feedback.Feedback(feedback_file) if feedback_file else None,
+    )
     app = Starlette(
         lifespan=_together(shared.watch.running, *([further.lifespan] if further else [])),
         routes=[*ROUTES, *([further.route] if further else []), Mount("/static", VersionedFiles(directory=STATIC))],

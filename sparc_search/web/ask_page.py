@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sparc_search import inspection
-from sparc_search.errors import EngineError, UsageError
-from sparc_search.index import Index
+from sparc_search.errors import NotThere, UsageError
 from sparc_search.inspection import AnswerView, Choice, Comparison, Difference, ExplainedAnswer, QuestionView
 from sparc_search.inspection.answer import compared
 from sparc_search.records import STRATEGIES, UNITS, PartKind, ScorePart
-from sparc_search.stored import Listing
 
 from . import charts
 from .api import view_of
 from .excerpt import Excerpt, excerpt, one_line
+from .parameters import Wrong
+from .problems import in_words, page_remedy, problem_of
 from .replies import page_response
 from .requests import Ask, ask_of
-from .state import state_of
+from .state import AppState, state_of
 from .why_request import why_page
 
 ROWS = 14
@@ -53,6 +53,16 @@ class Versus:
 
 
 @dataclass(frozen=True, slots=True)
+class Explained:
+    """What stands behind *Why this score*."""
+
+    starts: tuple[Match, ...]
+    ends: tuple[Match, ...]
+    terms: tuple[Match, ...]
+    versus: Versus | None
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """An answer, ready to be drawn."""
 
@@ -61,10 +71,8 @@ class Shown:
     headline: str
     """The phrase or sentence; empty where the unit is larger, and its title stands for it."""
     bar: tuple[charts.BarSegment, ...]
-    starts: tuple[Match, ...]
-    ends: tuple[Match, ...]
-    terms: tuple[Match, ...]
-    versus: Versus | None
+    explained: Explained | None
+    """Of the answer that is open; the others are drawn when they are opened."""
 
 
 async def page(request: Request) -> Response:
@@ -72,32 +80,36 @@ async def page(request: Request) -> Response:
     state = state_of(request)
     wanted = ask_of(request.query_params, state.parameters, state.index.settings, strict=False)
     shown = _answered if wanted.question.strip() else _empty
-    return await page_response(request, "ask.html", lambda: shown(state.index, wanted))
+
+    def work() -> dict[str, Any]:
+        try:
+            return shown(state, wanted)
+        except (UsageError, NotThere) as error:  # told on the page as it was, the question still in its box
+            problem = problem_of(error)
+            said = {"q": Wrong(f"{in_words(problem)} {page_remedy(problem)}")}
+            return _empty(state, replace(wanted, wrong={**said, **wanted.wrong}))
+
+    return await page_response(request, "ask.html", work)
 
 
-def _empty(index: Index, wanted: Ask) -> dict[str, Any]:
-    facts = index.engine.statistics()
-    return {**_common(index, wanted), "view": None, "passages": facts.passages, "twin": "/openapi.json"}
+def _empty(state: AppState, wanted: Ask) -> dict[str, Any]:
+    passages = state.index.engine.statistics().passages
+    return {**_common(state, wanted), "view": None, "passages": passages, "twin": "/openapi.json"}
 
 
-def _common(index: Index, wanted: Ask) -> dict[str, Any]:
-    return {"page": "ask", "wanted": wanted, "strategies": STRATEGIES, "units": UNITS, "known": _metadata(index)}
+def _common(state: AppState, wanted: Ask) -> dict[str, Any]:
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if wanted.wrong else HTTPStatus.OK
+    fixed = {"page": "ask", "strategies": STRATEGIES, "units": UNITS}
+    return {**fixed, "wanted": wanted, "known": state.metadata(), "status": status}
 
 
-def _metadata(index: Index) -> Mapping[str, Sequence[tuple[str, int]]]:
-    """What one can filter by; nothing where the store cannot tell, or not now: the answers matter more."""
-    try:
-        return inspection.discover_passages(index, Listing(size=1)).metadata
-    except (UsageError, EngineError):
-        return {}
-
-
-def _answered(index: Index, wanted: Ask) -> dict[str, Any]:
-    view = view_of(index, wanted)
+def _answered(state: AppState, wanted: Ask) -> dict[str, Any]:
+    view = view_of(state.index, wanted)
     scale = charts.stacked_scale([answer.by_kind for answer in view.answers])
     return {
-        **_common(index, wanted),
+        **_common(state, wanted),
         "view": view,
+        "passages": state.index.engine.statistics().passages,
         "shown": [_shown(view, answer, wanted, scale) for answer in view.answers[: max(wanted.k, wanted.rank)]],
         "scale": scale,
         "kinds": charts.GROUPS,
@@ -121,6 +133,12 @@ def _shown(view: AnswerView, answer: ExplainedAnswer, wanted: Ask, scale: charts
         excerpt(answer.passage.text, answer.scored.start, answer.scored.end),
         one_line(answer.text) if answer.unit in ("phrase", "sentence") else "",
         charts.stacked(answer.by_kind, scale),
+        _explanation(view, answer, wanted) if answer.rank == wanted.rank else None,
+    )
+
+
+def _explanation(view: AnswerView, answer: ExplainedAnswer, wanted: Ask) -> Explained:
+    return Explained(
         matches(answer.parts, "sparse start", {row.name: row.start for row in view.question.ngrams}),
         matches(answer.parts, "sparse end", {row.name: row.end for row in view.question.ngrams}),
         matches(answer.parts, "lex", _terms(view.question)),

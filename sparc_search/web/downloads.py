@@ -29,7 +29,7 @@ META: Final = "metadata."
 
 async def as_csv(request: Request) -> Response:
     """`GET /api/discover/download.csv`: the columns of the page, or those of the parameters."""
-    state, wanted = _asked(request)
+    state, wanted = await _asked(request)
     columns = columns_of(wanted)
     first = await _rows(state, wanted, 0)  # before the first byte goes out, so that an error is an error
 
@@ -42,14 +42,15 @@ async def as_csv(request: Request) -> Response:
 
 
 async def as_json(request: Request) -> Response:
-    """`GET /api/discover/download.json`: a list of whole rows."""
-    state, wanted = _asked(request)
+    """`GET /api/discover/download.json`: a list of the same rows, each with its id."""
+    state, wanted = await _asked(request)
+    columns = dict.fromkeys(("id", *columns_of(wanted)))
     first = await _rows(state, wanted, 0)
 
     async def pieces() -> AsyncIterator[str]:
         before = "["
         async for row in _all(state, wanted, first):
-            yield before + json.dumps(row, allow_nan=False)
+            yield before + json.dumps({column: value(row, column) for column in columns}, allow_nan=False)
             before = ",\n"
         yield "]\n" if before != "[" else "[]\n"
 
@@ -57,28 +58,46 @@ async def as_json(request: Request) -> Response:
 
 
 def columns_of(wanted: requests.Discover) -> tuple[str, ...]:
-    """The columns that are shown: those that were chosen, or the usual ones."""
+    """The columns that are shown: those that were chosen, or the usual ones; and the weights of features."""
     usual = ("title", "text") if wanted.of == "passages" else ("title", "source", "passages")
     possible = PASSAGE_COLUMNS if wanted.of == "passages" else DOCUMENT_COLUMNS
     chosen = tuple(name for name in wanted.columns if name in possible or name.startswith(META))
-    return chosen or usual
+    weights = wanted.listing.weighed if wanted.of == "passages" else ()
+    return (*(chosen or usual), *(f"{one.field}:{one.value}" for one in weights))
+
+
+def value(row: Mapping[str, Any], column: str) -> Any:
+    """What one cell holds."""
+    if column.startswith(META):
+        return row["metadata"].get(column.removeprefix(META))
+    return row["weights"].get(column) if column in row.get("weights", ()) else row.get(column)
 
 
 def cell(row: Mapping[str, Any], column: str) -> str:
     """The text of one cell."""
-    value = row["metadata"].get(column.removeprefix(META)) if column.startswith(META) else row.get(column)
-    return "" if value is None else str(value)
+    held = value(row, column)
+    return "" if held is None else f"{held:.6g}" if isinstance(held, float) else str(held)
 
 
-def _asked(request: Request) -> tuple[AppState, requests.Discover]:
+def rows_of(wanted: requests.Discover, listed: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a page, those of passages with their weights by column."""
+    rows: list[dict[str, Any]] = listed[wanted.of]
+    names = [":".join(pair) for pair in listed.get("weighed", ())]
+    for row, weights in zip(rows, listed.get("weights", ()), strict=False):
+        row["weights"] = dict(zip(names, weights, strict=True))
+    return rows
+
+
+async def _asked(request: Request) -> tuple[AppState, requests.Discover]:
     state = state_of(request)
-    return state, requests.discover_of(request.query_params, state.parameters, strict=True)
+    wanted = requests.discover_of(request.query_params, state.parameters, strict=True)
+    return state, await state.run(lambda: requests.resolved(state.index, wanted, strict=True))
 
 
 async def _rows(state: AppState, wanted: requests.Discover, offset: int) -> list[dict[str, Any]]:
     page = replace(wanted, listing=replace(wanted.listing, offset=offset, size=PAGE))
     listed = await state.run(lambda: inspection.to_json(discover_view(state.index, page)))
-    rows: list[dict[str, Any]] = cut_long(listed[wanted.of], state.limits.string)
+    rows: list[dict[str, Any]] = cut_long(rows_of(wanted, listed), state.limits.string)
     return rows
 
 

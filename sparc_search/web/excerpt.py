@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sparc_search.inspection.summaries import snippet
@@ -62,3 +63,27 @@ def marked(text: str, typed: str) -> list[tuple[str, bool]]:
         return [(line, False)]
     pieces = re.split("(" + "|".join(map(re.escape, words)) + ")", line, flags=re.IGNORECASE)
     return [(piece, at % 2 == 1) for at, piece in enumerate(pieces) if piece]
+
+
+NEAR = 70
+"""Characters shown before and after what is marked."""
+
+
+def around(text: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[str, str]]:
+    """A text in pieces, each with the kind of its span (`both` where two overlap); what is far from all is left out."""
+    spans = [(start, min(end, start + LONGEST), kind) for start, end, kind in spans]
+    marks = {at: "" for start, end, _ in spans for at in range(start - NEAR, end + NEAR) if 0 <= at < len(text)}
+    for start, end, kind in spans:
+        for at in range(start, end):
+            marks[at] = kind if marks.get(at) in ("", kind) else "both"
+    pieces: list[tuple[str, str]] = []
+    before = -1
+    for at in sorted(marks):
+        if at != before + 1:
+            pieces.append((" … ", ""))
+        if pieces and pieces[-1][1] == marks[at]:
+            pieces[-1] = (pieces[-1][0] + text[at], marks[at])
+        else:
+            pieces.append((text[at], marks[at]))
+        before = at
+    return [*pieces, (" …", "")] if before + 1 < len(text) else pieces

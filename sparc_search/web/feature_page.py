@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from sparc_search.index import Index
-from sparc_search.stored import Listing
+from sparc_search.inspection import TopPassage
 
 from . import charts, requests
 from .api import feature_view
+from .excerpt import around
 from .parameters import Parameters, short, text
 from .rendering import feature_path
 from .replies import page_response
@@ -27,6 +30,15 @@ FIELD_NOTES = {
     "end": "the most it weighs for a phrase that ends there",
     "lex": "how often it stands there, saturated",
 }
+
+
+def marked_in(top: TopPassage, pieces: Sequence[str]) -> list[tuple[str, str]]:
+    """A passage in pieces: the n-gram apart (`ngram`), and the phrase that it weighs most for (`phrase`)."""
+    word = r"\W{0,3}".join(re.escape(piece.removeprefix("##")) for piece in pieces)
+    found = re.finditer(rf"(?<!\w){word}" if not pieces[0].startswith("##") else word, top.passage.text, re.IGNORECASE)
+    spans = [(match.start(), match.end(), "ngram") for match in found][:6]
+    spans += [(top.phrase.start, top.phrase.end, "phrase")] if top.phrase else []
+    return around(top.passage.text, spans) if spans else [(top.snippet, "")]
 
 
 async def start(request: Request) -> Response:
@@ -55,15 +67,17 @@ def _view(index: Index, name: str) -> dict[str, Any]:
     fields = []
     for field in view.fields:
         histogram = charts.columns(field.statistics.edges, field.statistics.counts)
-        only = requests.Discover(listing=Listing(features=((field.field, view.name),)))
-        without = requests.Discover(listing=Listing(without_features=((field.field, view.name),)))
-        fields.append({"field": field, "columns": histogram, "only": only.page(), "without": without.page()})
+        listed = requests.Discover()
+        only, without = (listed.adding(field.field, view.name, negated=negated) for negated in (False, True))
+        fields.append({"field": field, "columns": histogram, "only": only, "without": without})
     return {
         "page": "feature",
         "view": view,
         "fields": fields,
         "titles": FIELD_TITLES,
         "notes": FIELD_NOTES,
+        "marked_in": marked_in,
+        "longest": max(index.encoder.ngrams, default=1),
         "twin": "/api" + feature_path(name),
         "title": view.name,
     }

@@ -23,24 +23,37 @@ async def login(request: Request) -> Response:
 
 async def page(request: Request) -> Response:
     """`GET /login`."""
+    goal = local(request.query_params.get("next", ""))
     if not state_of(request).token:
-        return RedirectResponse("/", 303)
-    return HTMLResponse(render("login.html", page="login", wrong=False))
+        return RedirectResponse(goal, 303)
+    return HTMLResponse(render("login.html", page="login", wrong=False, goal=goal))
+
+
+def local(address: str) -> str:
+    """An address of this server's own pages; the front page for any other."""
+    plain = address.startswith("/") and not address.startswith(("//", "/login", "/logout")) and "\\" not in address
+    return address if plain and address.isprintable() and len(address) <= _MOST else "/"
+
+
+async def leave(request: Request) -> Response:
+    """`POST /logout`: the browser forgets the cookie."""
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(COOKIE, httponly=True, samesite="lax")
+    return response
 
 
 async def enter(request: Request) -> Response:
     """`POST /login`: the right token opens the door, anything else shows the page again."""
     token = state_of(request).token
     form = parse_qs((await read_body(request, _MOST)).decode("utf-8", "replace"))
+    goal = local(form.get("next", [""])[0])
     if not token:
-        return RedirectResponse("/", 303)
+        return RedirectResponse(goal, 303)
     problem = wrong_token(request, state_of(request).brake, form.get("token", [""])[0].strip(), token)
     if problem and problem.status == HTTPStatus.UNAUTHORIZED:
-        return HTMLResponse(render("login.html", page="login", wrong=True), 401)
+        return HTMLResponse(render("login.html", page="login", wrong=True, goal=goal), 401)
     if problem:
         raise problem
-    response = RedirectResponse("/", 303)
-    response.set_cookie(
-        COOKIE, session_of(token), httponly=True, samesite="strict", secure=request.url.scheme == "https"
-    )
+    response = RedirectResponse(goal, 303)
+    response.set_cookie(COOKIE, session_of(token), httponly=True, samesite="lax", secure=request.url.scheme == "https")
     return response

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sparc_search import inspection
-from sparc_search.stored import DocumentFacts
+from sparc_search.inspection.discover import Completion
 
 from . import examples
 from .api import DocumentView, ReplyView
@@ -40,7 +40,7 @@ ERRORS: Final[Mapping[int, str]] = {
 
 
 TAGGED: Final = frozenset(
-    ("ask", "search", "question", "score", "passage", "document", "feature", "suggest", "discover")
+    ("ask", "search", "question", "score", "passage", "document", "feature", "suggest", "try", "complete", "discover")
 )
 """Operations whose answers carry an ETag: they depend on the state of the index and on nothing else."""
 
@@ -80,7 +80,7 @@ def _error() -> Schema:
 
 def _paths(known: ApiParameters, schemas: Schemas) -> dict[str, Any]:
     of, reply, listing = schemas.of, _reply(schemas), _listing(schemas)
-    row: Schema = {"anyOf": [of(inspection.PassageFacts), of(DocumentFacts)]}
+    row: Schema = {"type": "object", "required": ["id"], "additionalProperties": True}
     served: dict[str, Schema] = {
         "index": {"type": ["string", "null"]},
         "generation": {"type": ["integer", "null"]},
@@ -93,6 +93,9 @@ def _paths(known: ApiParameters, schemas: Schemas) -> dict[str, Any]:
     text = "A document as it was added, and a part of its text."
     weights = "The weights of a question, without answering it."
     fitting = "Features, metadata and titles that fit what someone types."
+    trying = "The phrases and weights of any text, with the model of the index; nothing of it is stored."
+    going_on = "How what is typed into the box of Discover may go on."
+    completions = exactly({"completions": {"type": "array", "items": of(Completion)}})
     scored = "The exact score of any span of a passage, and what pays for it."
     why = "Two phrases side by side, and why one stands before the other."
     download = "All rows of a listing, as a file."
@@ -113,6 +116,8 @@ def _paths(known: ApiParameters, schemas: Schemas) -> dict[str, Any]:
         (f"{V1}/why", "why", why, known.why, of(inspection.WhyView)),
         (f"{V1}/index", "index", "The index as a whole.", (), of(inspection.IndexView)),
         (f"{V1}/suggest", "suggest", fitting, known.suggest, of(inspection.Suggestions)),
+        (f"{V1}/try", "try", trying, known.trying, of(inspection.PassageView)),
+        (f"{V1}/complete", "complete", going_on, known.complete, completions),
         (f"{V1}/discover", "discover", "Passages or documents, one page of them.", known.listing, listing),
         (f"{V1}/discover/download.json", "download_json", download, known.listing, {"type": "array", "items": row}),
         (f"{V1}/discover/download.csv", "download_csv", download, known.listing, None),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
 from starlette.datastructures import QueryParams
 
 from .limits import WebLimits
-from .problems import invalid
+from .problems import HttpProblem, in_words, invalid
 from .schemas import Schema
 
 Value = TypeVar("Value")
@@ -146,11 +147,21 @@ def _pairs(
     return Parameter(name, schema, read, f"write it as key{mark}value", help, repeated=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What is wrong with a field of a page, in words, and what stands in it."""
+
+    message: str
+    given: str = ""
+
+
 class Parameters:
     """What stands behind the question mark. With `known`, anything else there is an error."""
 
     def __init__(self, query: QueryParams, limits: WebLimits, known: Sequence[Parameter[Any]] | None = None) -> None:
         self._query, self._limits, self._strict = query, limits, known is not None
+        self.wrong: dict[str, Wrong] = {}
+        """On a page: what could not be read, by parameter. It is shown beside its field, and left out."""
         names = [parameter.name for parameter in known or ()]
         for name in query if self._strict else ():
             if name not in names:
@@ -159,17 +170,36 @@ class Parameters:
     def one(self, parameter: Parameter[Value], default: Default) -> Value | Default:
         """The value of a parameter that may be there once."""
         values = self._query.getlist(parameter.name)
-        if len(values) > 1:
-            raise invalid(parameter.name, f"{parameter.name!r} is given twice", "give it once")
-        return parameter.value(short(parameter.name, values[0], self._limits)) if values else default
+        read: Value | Default = default
+        with self._on_a_page(parameter.name, values):
+            if len(values) > 1:
+                raise invalid(parameter.name, f"{parameter.name!r} is given twice", "give it once")
+            if values:
+                read = parameter.value(short(parameter.name, values[0], self._limits))
+        return read
 
     def each(self, parameter: Parameter[Value]) -> tuple[Value, ...]:
         """The values of a repeated one, each once; on a page empty ones (an input left blank) are passed over."""
         name, most = parameter.name, self._limits.filters
         values = dict.fromkeys(value for value in self._query.getlist(name) if value or self._strict)
-        if len(values) > most:
-            raise invalid(name, f"{name!r} is given {len(values)} times", f"at most {most} are taken")
-        return tuple(parameter.value(short(name, value, self._limits)) for value in values)
+        with self._on_a_page(name, ()):
+            if len(values) > most:
+                raise invalid(name, f"{name!r} is given {len(values)} times", f"at most {most} are taken")
+        read = []
+        for value in list(values)[:most]:
+            with self._on_a_page(name, (value,)):
+                read.append(parameter.value(short(name, value, self._limits)))
+        return tuple(read)
+
+    @contextmanager
+    def _on_a_page(self, name: str, given: Sequence[str]) -> Iterator[None]:
+        """Keep a problem to be shown beside its field, unless it is an answer of its own."""
+        try:
+            yield
+        except HttpProblem as problem:
+            if self._strict:
+                raise
+            self.wrong[name] = Wrong(in_words(problem), given[0] if given else "")
 
 
 def short(name: str, value: str, limits: WebLimits) -> str:

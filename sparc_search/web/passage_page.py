@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
@@ -11,6 +12,7 @@ from starlette.responses import Response
 
 from sparc_search import inspection
 from sparc_search.engine import View, supports
+from sparc_search.errors import NotThere
 from sparc_search.index import Index
 from sparc_search.inspection import Choice, Mark, NgramRow, PassageView, Piece, Token
 from sparc_search.records import SIDES
@@ -19,6 +21,8 @@ from sparc_search.stored import Listing
 from . import requests
 from .api import passage_view
 from .painting import PaintedPiece, painted, strong
+from .parameters import Wrong
+from .problems import in_words, invalid, problem_of
 from .rendering import shade
 from .replies import cut_long, page_response
 from .state import state_of
@@ -45,8 +49,45 @@ async def page(request: Request) -> Response:
     return await page_response(request, "passage.html", lambda: _view(state.index, wanted, every, state.limits.string))
 
 
+async def any_text(request: Request) -> Response:
+    """`GET /try`: the same for any text."""
+    state = state_of(request)
+    wanted = requests.passage_of("", request.query_params, state.parameters, strict=False)
+    if not wanted.text.strip():
+        return await page_response(request, "try.html", lambda: _nothing(wanted, state.limits.question))
+    every = request.query_params.get("rows") == "all"
+    return await page_response(request, "try.html", lambda: _view(state.index, wanted, every, state.limits.string))
+
+
+def _nothing(wanted: requests.PassageRequest, longest: int) -> dict[str, Any]:
+    return {
+        "page": "try",
+        "wanted": wanted,
+        "view": None,
+        "longest": longest,
+        "title": "Try it",
+        "status": _status(wanted),
+    }
+
+
+def _status(wanted: requests.PassageRequest) -> HTTPStatus:
+    return HTTPStatus.UNPROCESSABLE_ENTITY if wanted.wrong else HTTPStatus.OK
+
+
+def looked_at(index: Index, wanted: requests.PassageRequest) -> tuple[PassageView, requests.PassageRequest]:
+    """A passage as it is asked for; without the phrase, and what is wrong with it said, if it has none like it."""
+    try:
+        return passage_view(index, wanted), wanted
+    except NotThere as error:
+        if not (wanted.phrase or wanted.span or wanted.token is not None):
+            raise
+        message = in_words(invalid("phrase", error.message)) if wanted.phrase else in_words(problem_of(error))
+        plain = replace(wanted, token=None, phrase="", span=None)
+        return passage_view(index, plain), replace(plain, wrong={"phrase": Wrong(message, wanted.phrase)})
+
+
 def _view(index: Index, wanted: requests.PassageRequest, every: bool, longest: int) -> dict[str, Any]:
-    view = passage_view(index, wanted)
+    view, wanted = looked_at(index, wanted)
     rows = view.selection.ngrams if view.selection else view.ngrams
     tokens = shaded(view, wanted)
     twin: dict[str, Any] = {}
@@ -54,7 +95,9 @@ def _view(index: Index, wanted: requests.PassageRequest, every: bool, longest: i
         twin = cut_long(inspection.to_json(view), longest)
         twin = twin["selection"] or {name: twin[name] for name in ("passage", "kept_starts", "kept_ends", "ngrams")}
     return {
-        "page": "passage",
+        "page": "passage" if wanted.id else "try",
+        "status": _status(wanted),
+        "longest": longest,
         "wanted": wanted,
         "view": view,
         "title_tokens": [token for token in tokens if token.token.title and not token.token.piece.startswith("[")],
@@ -64,11 +107,11 @@ def _view(index: Index, wanted: requests.PassageRequest, every: bool, longest: i
         "largest": _largest(rows),
         "json": twin,
         "twin": wanted.twin(),
-        "title": view.passage.title or view.passage.document_id,
+        "title": view.passage.title or view.passage.document_id or "Try it",
         "sizes": [("both", "All"), *((str(n), size_name(n)) for n in index.encoder.ngrams)],
-        "neighbours": _neighbours(index, view),
+        "neighbours": _neighbours(index, view) if wanted.id else {},
         "every": every,
-        "why": _why(view, wanted),
+        "why": _why(view, wanted) if wanted.id else "",
     }
 
 

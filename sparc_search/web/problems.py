@@ -57,6 +57,35 @@ def come_again(status: int, type: str, message: str, seconds: int) -> HttpProble
     return HttpProblem(status, type, message, remedy, headers={"Retry-After": str(seconds)})
 
 
+_FIELDS: Final[Mapping[str, str]] = {
+    "where": "A filter is a key of the metadata, an equals sign and a value, such as lang=en.",
+    "phrase": "That does not stand in the passage. Write it as it stands there, or choose a word of the text.",
+    "min": "The least weight is a number from 0 to 1000, such as 0.5.",
+}
+"""What is said beside a field of a page."""
+_REMEDIES: Final[Mapping[str, str]] = {
+    "not_there": "Discover lists what there is.",
+    "index_unavailable": "Whoever runs this server can put it right; then load this page again.",
+    "engine_unavailable": "Try again in a moment.",
+    "not_found": "The pages are named above.",
+}
+"""What is said on a page, where the remedy of an error may be a command."""
+
+
+def in_words(problem: HttpProblem) -> str:
+    """A problem as it is told beside a field of a page."""
+    if problem.type == "invalid_parameter" and problem.parameter in _FIELDS:
+        return _FIELDS[problem.parameter]
+    told = f"{problem.message}: {problem.remedy}" if problem.remedy else problem.message
+    return f"{told[:1].upper()}{told[1:]}."
+
+
+def page_remedy(problem: HttpProblem) -> str:
+    """What to do about an error, for whoever looks at a page."""
+    told = _REMEDIES.get(problem.type, problem.remedy)
+    return "" if "--" in told or "sparc-search " in told else told
+
+
 def problem_of(error: Exception) -> HttpProblem:
     """Any error as an answer; of one that was not foreseen nothing is told."""
     if isinstance(error, HttpProblem):

@@ -128,10 +128,15 @@ def pretty(value: object) -> str:
 
 
 @cache
+def static_version() -> str:
+    """Changes with any static file. It is a folder of their addresses, so that what one imports has it, too."""
+    files = sorted(path for path in STATIC.iterdir() if path.is_file())
+    return hashlib.sha256(b"".join(path.name.encode() + path.read_bytes() for path in files)).hexdigest()[:10]
+
+
 def static_path(name: str) -> str:
-    """The address of a static file; it changes with the file, so that browsers may keep it."""
-    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:10]
-    return f"/static/{name}?v={digest}"
+    """The address of a static file, which browsers may keep."""
+    return f"/static/{static_version()}/{name}"
 
 
 @cache

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from .problems import HttpProblem
+from .problems import HttpProblem, page_remedy
 from .rendering import render
 from .state import state_of
 
@@ -24,14 +25,26 @@ class StrictJSON(JSONResponse):
 
 async def page_response(request: Request, template: str, work: Callable[[], Mapping[str, Any]]) -> Response:
     """A page made of what `work` finds, which is done behind the gate."""
-    return HTMLResponse(await state_of(request).run(lambda: render(template, **work())))
+
+    state = state_of(request)
+
+    def drawn() -> tuple[str, int]:
+        values = work()
+        more = {"locked": bool(state.token), "feedback": state.feedback is not None}
+        return render(template, **more, **values), int(values.get("status", HTTPStatus.OK))
+
+    return HTMLResponse(*await state.run(drawn))
 
 
 def problem_response(problem: HttpProblem, *, page: bool) -> Response:
     """An error as JSON, or as a page for people."""
     if not page:
         return StrictJSON(problem.as_json(), problem.status, problem.headers)
-    return HTMLResponse(render("error.html", problem=problem, page="error"), problem.status, problem.headers)
+    return HTMLResponse(
+        render("error.html", problem=problem, remedy=page_remedy(problem), page="error"),
+        problem.status,
+        problem.headers,
+    )
 
 
 def cut_long(value: Any, most: int) -> Any:

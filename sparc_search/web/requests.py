@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from starlette.datastructures import QueryParams
 
+from sparc_search.index import Index
+from sparc_search.inspection.discover import typed_listing
+from sparc_search.inspection.grammar import GrammarError, Term, terms_of, text_of
 from sparc_search.records import FIELDS, SIDES, STRATEGIES, UNITS, Side, Strategy, Unit
 from sparc_search.settings import Settings
-from sparc_search.stored import Listing
+from sparc_search.stored import ORDERS, Condition, Listing
 
 from .limits import WebLimits
 from .parameters import (
     Pairs,
     Parameters,
+    Wrong,
     choice,
     features,
     flag,
@@ -28,7 +32,7 @@ from .parameters import (
     short,
     text,
 )
-from .problems import conflicting
+from .problems import conflicting, in_words, invalid
 from .rendering import passage_path, with_query
 
 Query = list[tuple[str, object]]
@@ -75,6 +79,8 @@ class ApiParameters:
         self.tab = choice("tab", {"table": "table", "json": "json"})
         self.passage = (self.token, self.phrase, self.span, self.side, self.n, self.min)
 
+        self.any_text = replace(question("text", limits), help="Any text; nothing of it is stored.")
+        self.trying = (self.any_text, *self.passage)
         self.start = integer("start", 0, 999_999_999, "The character to begin at.")
         self.length = integer("length", 1, limits.string, "Most characters to give.")
         self.document_text = (self.start, self.length)
@@ -114,9 +120,13 @@ class ApiParameters:
         self.offset = integer("offset", 0, 1_000_000)
         self.size = integer("size", 1, limits.rows)
         self.column = text("column", limits, "Columns of the table and of the CSV file.", repeated=True)
-        filters = (self.words, self.where, self.without, self.having, self.lacking, self.document)
-        self.listing = (self.of, *filters, self.offset, self.size, self.column)
+        orders = {name: name for order in ORDERS for name in (order, f"-{order}") if name}
+        self.order = choice("order", orders, "What rows are ordered by; with - in front from the largest down.")
+        self.typed = text("q", limits, "What the box of Discover takes: `sea start:sea>0.5 lang:en -title:draft`.")
+        filters = (self.typed, self.words, self.where, self.without, self.having, self.lacking, self.document)
+        self.listing = (self.of, *filters, self.order, self.offset, self.size, self.column)
         self.open = text("open", limits)
+        self.complete = (self.typed, self.k)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +144,8 @@ class Ask:
     read: str = "never"
     unit: Unit = "phrase"
     all: bool = False
+    wrong: Mapping[str, Wrong] = field(default_factory=dict)
+    """On a page: what could not be read."""
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
@@ -165,7 +177,13 @@ def ask_of(query: QueryParams, known: ApiParameters, settings: Settings, *, stri
     where = given.each(known.only)
     for key, value in where:
         if dict(where)[key] != value:
-            raise conflicting("where", f"two values of {key!r} are asked for", "a passage has one: ask once for each")
+            problem = conflicting(
+                "where", f"two values of {key!r} are asked for", "a passage has one: ask once for each"
+            )
+            if strict:
+                raise problem
+            given.wrong["where"] = Wrong(in_words(problem))
+    where = tuple(dict(where).items())
     return Ask(
         given.one(known.q, ""),
         given.one(known.k, min(settings.top_k, known.limits.answers)),
@@ -177,6 +195,7 @@ def ask_of(query: QueryParams, known: ApiParameters, settings: Settings, *, stri
         given.one(known.read, settings.read),
         given.one(known.unit, known.unit.value(settings.unit)),
         given.one(known.all, False),
+        given.wrong,
     )
 
 
@@ -193,13 +212,22 @@ class PassageRequest:
     """Those of the n-grams; all if not given."""
     threshold: float = 0.0
     tab: str = "table"
+    text: str = ""
+    """Any text, in the place of a passage of the index."""
     question: str = ""
-    """The question that led here; pages keep it on the way."""
+    """What was asked, if an answer led here."""
+    wrong: Mapping[str, Wrong] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """Where its page is."""
+        return passage_path(self.id) if self.id else "/try"
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
         changed = replace(self, **changes)
         return [
+            ("text", changed.text),
             ("token", changed.token),
             ("phrase", changed.phrase),
             ("span", f"{changed.span[0]}-{changed.span[1]}" if changed.span else ""),
@@ -212,11 +240,11 @@ class PassageRequest:
         """The address of its page."""
         changed = replace(self, **changes)
         pairs = [*changed.query(), ("tab", "json" if changed.tab == "json" else ""), ("q", changed.question)]
-        return with_query(passage_path(self.id), pairs)
+        return with_query(self.path, pairs)
 
     def twin(self) -> str:
         """The address of the same as JSON."""
-        return with_query("/api" + passage_path(self.id), self.query())
+        return with_query(("/api" if self.id else "/api/v1") + self.path, self.query())
 
     def choosing(self, **choice: Any) -> str:
         """The page with another phrase chosen."""
@@ -225,19 +253,25 @@ class PassageRequest:
 
 def passage_of(passage_id: str, query: QueryParams, known: ApiParameters, *, strict: bool) -> PassageRequest:
     """What an address asks of a passage."""
-    given = Parameters(query, known.limits, known.passage if strict else None)
-    if sum(bool(query.get(name)) for name in ("token", "phrase", "span")) > 1:
+    strictly = known.passage if passage_id else known.trying
+    given = Parameters(query, known.limits, strictly if strict else None)
+    several = sum(bool(query.get(name)) for name in ("token", "phrase", "span")) > 1
+    if several and strict:
         raise conflicting("phrase", "a token, a phrase and a span exclude each other", "give one of them")
+    phrase = given.one(known.phrase, "").strip()
+    typed = bool(phrase) and not strict  # what is typed counts more than what was chosen before
     return PassageRequest(
         short("passage_id", passage_id, known.limits),
-        given.one(known.token, None),
-        given.one(known.phrase, ""),
-        given.one(known.span, None),
+        None if typed else given.one(known.token, None),
+        phrase,
+        None if typed else given.one(known.span, None),
         given.one(known.side, SIDES),
         given.one(known.n, None),
         given.one(known.min, 0.0),
         "table" if strict else given.one(known.tab, "table"),
+        "" if passage_id else given.one(known.any_text, ""),
         "" if strict else given.one(known.q, ""),
+        given.wrong,
     )
 
 
@@ -250,17 +284,19 @@ class Discover:
     columns: tuple[str, ...] = ()
     open: str = ""
     """The row that is expanded."""
+    typed: str = ""
+    """What stands in the box; `resolved` puts everything that is asked for into it."""
+    terms: tuple[Term, ...] = ()
+    error: GrammarError | None = None
+    """What in the box could not be read."""
 
     def query(self, **changes: Any) -> Query:
         """Its parameters."""
         changed = replace(self, **changes)
         listing = changed.listing
-        pairs: Query = [("of", changed.of if changed.of != "passages" else ""), ("text", listing.text)]
-        pairs += [("where", f"{key}={value}") for key, value in listing.where]
-        pairs += [("without", f"{key}={value}") for key, value in listing.without]
-        pairs += [("feature", f"{field}:{name}") for field, name in listing.features]
-        pairs += [("without_feature", f"{field}:{name}") for field, name in listing.without_features]
-        pairs += [("document", listing.document_id), ("offset", listing.offset or "")]
+        typed = text_of((*changed.terms, *terms_of(replace(listing, more=()))))
+        pairs: Query = [("of", changed.of if changed.of != "passages" else ""), ("q", typed)]
+        pairs += [("order", listing.order), ("offset", listing.offset or "")]
         pairs += [("size", listing.size if listing.size != _ALL.size else "")]
         return [*pairs, *(("column", column) for column in changed.columns)]
 
@@ -273,14 +309,21 @@ class Discover:
         """The page of another listing, from its first row."""
         return self.page(listing=replace(self.listing, **{"offset": 0, **changes}), open="")
 
-    def with_pair(self, name: str, pair: tuple[str, str]) -> str:
-        """The page with one more filter."""
-        pairs = getattr(self.listing, name)
-        return self.listing_page(**{name: pairs if pair in pairs else (*pairs, pair)})
+    def adding(self, field: str, value: str, *, negated: bool = False) -> str:
+        """The page with one more condition, in the place of its opposite."""
+        new = Term(Condition(field, value, negated))
+        others = tuple(term for term in self.terms if (term.condition.field, term.condition.value) != (field, value))
+        return self.page(terms=(*others, new), listing=replace(self.listing, offset=0), open="")
 
-    def without_pair(self, name: str, pair: tuple[str, str]) -> str:
-        """The page with one filter less."""
-        return self.listing_page(**{name: tuple(other for other in getattr(self.listing, name) if other != pair)})
+    def leaving(self, term: Term) -> str:
+        """The page without one of its conditions."""
+        others = tuple(other for other in self.terms if other != term)
+        return self.page(terms=others, listing=replace(self.listing, offset=0), open="")
+
+    def ordered(self, name: str) -> str:
+        """The page in another order: the largest weight first, else the least; once more turns it around."""
+        usual, other = (f"-{name}", name) if name == "weight" else (name, f"-{name}")
+        return self.listing_page(order=other if self.listing.order == usual else usual)
 
     def twin(self, form: str = "") -> str:
         """The address of the same as JSON, or (`csv`, `json`) as a file of all rows."""
@@ -289,7 +332,7 @@ class Discover:
 
 
 def discover_of(query: QueryParams, known: ApiParameters, *, strict: bool) -> Discover:
-    """What an address lists."""
+    """What an address lists; `resolved` then reads the box."""
     given = Parameters(query, known.limits, known.listing if strict else None)
     listing = Listing(
         text=given.one(known.words, ""),
@@ -300,6 +343,16 @@ def discover_of(query: QueryParams, known: ApiParameters, *, strict: bool) -> Di
         document_id=given.one(known.document, ""),
         offset=given.one(known.offset, 0),
         size=given.one(known.size, _ALL.size),
+        order=given.one(known.order, ""),
     )
     of = given.one(known.of, "passages")
-    return Discover(of, listing, given.each(known.column), "" if strict else given.one(known.open, ""))
+    opened = "" if strict else given.one(known.open, "")
+    return Discover(of, listing, given.each(known.column), opened, given.one(known.typed, ""))
+
+
+def resolved(index: Index, wanted: Discover, *, strict: bool) -> Discover:
+    """The same with everything that is asked for as terms of the box; `HttpProblem` for what cannot be read."""
+    listing, terms, error = typed_listing(index, wanted.typed, wanted.listing)
+    if error and strict:
+        raise invalid("q", error.message, error.remedy)
+    return replace(wanted, listing=listing, terms=terms, error=error, typed=wanted.typed if error else text_of(terms))

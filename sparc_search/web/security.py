@@ -12,6 +12,7 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
+from urllib.parse import quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -142,9 +143,16 @@ def only_with_token(token: str, brake: Brake) -> Refuse:
         if scheme.lower() == "bearer":
             problem = wrong_token(request, brake, given.strip(), token)
             return _refused(problem) if problem else None
-        return RedirectResponse("/login", 303) if wants_page(request) else _refused(_no_token())
+        return RedirectResponse(_login_for(request), 303) if wants_page(request) else _refused(_no_token())
 
     return refuse
+
+
+def _login_for(request: Request) -> str:
+    """The login page, which leads back to what was asked for."""
+    query = request.scope["query_string"].decode("latin-1")
+    asked = quote(request.scope["path"]) + (f"?{query}" if query else "")
+    return "/login" if asked == "/" or request.method != "GET" else f"/login?{urlencode({'next': asked})}"
 
 
 def _refused(problem: HttpProblem) -> Response:

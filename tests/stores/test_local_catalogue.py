@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
+import zipfile
 from collections import Counter
 from pathlib import Path
 
+import golden
 import numpy as np
 import pytest
-from engines import open_local
+from engines import Store, open_local
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_corpus import encode_all, plain
+from small_corpus import encode_all, plain, words
 
 from sparc_search.encoder import Encoder
-from sparc_search.stored import FeatureCount, Listing
+from sparc_search.stored import FeatureCount, FeatureFigures, Listing
+from sparc_search.stores.local.postings import Postings
 
 WORDS = ("ice", "snow", "rock", "peak", "fog", "the")
 
@@ -78,8 +82,68 @@ def test_nothing_in_an_empty_index(folder: Path) -> None:
 def test_words_of_a_stranger_are_no_statement(folder: Path, toy_encoder: Encoder) -> None:
     with open_local(folder / "i", "toy-1", writable=True) as store:
         store.add(encode_all([plain("d", "100%_sure \\ it's", {"k'": '"v"'})], toy_encoder))
-        for text in ("100%_", "\\", "it's", "' OR 1=1 --"):
-            found = store.list_passages(Listing(text=text)).passages
-            assert [passage.id for passage in found] == ([] if "OR" in text else ["d/0"])
+        for text in ("100%_", "\\", "it's", "' OR 1=1 --", '"', "%"):
+            found = store.list_passages(Listing(text=text)).passages  # words of the text, or any part of the metadata
+            assert [passage.id for passage in found] == (["d/0"] if text in ("100%_", "it's", '"') else [])
         assert store.list_passages(Listing(where=(("k'", '"v"'),))).total == 1
         assert store.list_passages(Listing(features=(("lex", "'; DROP TABLE passages"),))).total == 0
+
+
+def figures_by_hand(store: Store) -> dict[str, FeatureFigures]:
+    total: dict[str, FeatureFigures] = {}
+    for document in store.documents():
+        for passage in document.passages:
+            for field in ("start", "end", "lex"):
+                for name, value in passage.features[field].items():
+                    own = FeatureFigures(name, **{field: (1, value)})
+                    total[name] = total[name] + own if name in total else own
+    return total
+
+
+def same_figures(store: Store) -> bool:
+    found = {own.name: own for own in store.feature_figures()}
+    wanted = figures_by_hand(store)
+    assert found.keys() == wanted.keys()
+    for name, own in wanted.items():
+        for (count, total), (expected, values) in zip(found[name].by_field, own.by_field, strict=True):
+            assert count == expected
+            assert np.isclose(total, values)
+    return True
+
+
+def test_figures_are_kept_with_each_segment_and_merged_with_it(folder: Path, toy_encoder: Encoder) -> None:
+    with open_local(folder / "i", "toy-1", writable=True) as store:
+        for seed in range(3):
+            store.add(encode_all(words(8, seed=seed), toy_encoder))
+            store.engine.writer().flush()
+        assert same_figures(store)
+        store.delete(["d0-001", "d2-003"])
+        assert same_figures(store)
+        store.compact()
+        assert same_figures(store)
+    (kept,) = (folder / "i").rglob("features.json")
+    assert len(json.loads(kept.read_text())) > 10
+
+
+def test_a_segment_that_was_written_without_figures_gets_them(folder: Path, toy_encoder: Encoder) -> None:
+    with zipfile.ZipFile(golden.ARCHIVES[3]) as archive:
+        archive.extractall(folder / "i")
+    assert not list((folder / "i").rglob("features.json"))
+    with open_local(folder / "i", toy_encoder.fingerprint, writable=True) as store:
+        assert same_figures(store)
+        store.add(encode_all(words(3, seed=7), toy_encoder))
+        store.compact()
+        assert same_figures(store)
+    assert list((folder / "i").rglob("features.json"))
+
+
+def test_rankings_read_no_posting_of_what_is_kept(
+    folder: Path, toy_encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_local(folder / "i", "toy-1", writable=True) as store:
+        store.add(encode_all(words(20), toy_encoder))
+        store.compact()
+    with open_local(folder / "i", "toy-1") as store:
+        monkeypatch.setattr(Postings, "find", lambda *_: pytest.fail("read from the postings"))
+        assert store.frequent_features("lex", 3)
+        assert store.feature_figures()

@@ -356,10 +356,10 @@ def test_the_overview_is_made_again_when_the_index_changes(index: Index) -> None
     state = app.state.shared
     first = state.overview()
     assert state.overview() == first
-    made = state._overview
+    made = state._kept["overview"]
     state.overview()
-    assert state._overview is made
-    state._overview = (("another", -1), replace(first, snapshot=-1))
+    assert state._kept["overview"] is made
+    state._kept["overview"] = (("another", -1), replace(first, snapshot=-1))
     assert state.overview() == first
 
 

@@ -26,6 +26,10 @@ PAGES = (
     "/features",
     "/index",
     "/discover?text=climbed&open=alps%2F1",
+    "/discover?q=lex%3Aclimbed%3E0.1+-lang%3Ade&order=-weight",
+    "/discover?q=lnag%3Aen",
+    "/try?text=The+Eiger+was+first+climbed+in+1858.&token=1",
+    "/features/was+first+climbed",
 )
 
 
@@ -158,7 +162,7 @@ def test_keys_alone_are_enough(tab: Tab) -> None:
     assert page.locator("[data-tokens] [tabindex='0']").count() == 1
     page = tab.go("/discover")
     page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.name") == "text"
+    assert page.evaluate("document.activeElement.name") == "q"
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -171,17 +175,20 @@ def test_search_as_you_type_and_copy_the_query(tab: Tab) -> None:
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = tab.go("/discover")
     assert "371000" in page.inner_text("#found")
-    page.get_by_placeholder("Words in text, title or metadata").press_sequentially("whymper")
+    page.get_by_label("Words, fields and weights").press_sequentially("whymper")
     tab.shows_not("#found", re.compile("371000"))
     assert page.evaluate("document.activeElement.value") == "whymper"
-    assert tab.query()["text"] == ["whymper"]
+    assert tab.query()["q"] == ["whymper"]
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Copy as OpenSearch query").click()
     page.wait_for_selector("[data-toast][data-shown]")
-    assert "multi_match" in page.evaluate("navigator.clipboard.readText()")
+    assert '"prefix"' in page.evaluate("navigator.clipboard.readText()")
     page.get_by_text("Columns").click()
     page.locator(".columns-choice a", has_text="source").click()
     page.wait_for_selector("th.c-source")
     assert "source" in tab.query()["column"]
+    assert page.locator("#columns").get_attribute("open") is not None  # it stays open for the next choice
+    assert page.evaluate("document.activeElement.id").startswith("column-")
 
 
 def background(page: Any) -> int:
@@ -255,7 +262,7 @@ def test_a_hostile_corpus_runs_nothing(browser: Any, make_index: MakeIndex) -> N
             "/features/%3C",
         ):
             tab.go(path)
-        tab.go("/discover").get_by_placeholder("Words in text").press_sequentially("<script>alert(4)")
+        tab.go("/discover").get_by_label("Words, fields and weights").press_sequentially("<script>alert(4)")
         tab.shows("#found", re.compile("Nothing|alert"))
         assert dialogs == []
         tab.finish()

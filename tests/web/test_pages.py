@@ -72,6 +72,7 @@ def test_strategy_filters_and_rank_are_read_from_the_address(client: TestClient)
     assert "found by sparse search" in page.text
     assert "found by sparse and dense" not in page.text
     assert re.findall(r'data-rank="(\d)" open', page.answer.text) == ["2"]
+    assert page.answer.text.count('class="explanation"') == 1  # the others are drawn when they are opened
     assert re.search(r'aria-current="true" title="[^"]*">3<', page.answer.text)
 
 
@@ -120,10 +121,34 @@ def test_a_feature_page_leads_to_passages_and_filters(client: TestClient) -> Non
     page = Page(client, "/features/climbed")
     assert "2 passages" in page.text
     assert any(href.startswith("/passages/alps") for href in page.hrefs("/passages/"))
-    only, without = page.hrefs("/discover?feature=")[0], page.hrefs("/discover?without_feature=")[0]
+    only, without = page.hrefs("/discover?q=start%3Aclimbed")[0], page.hrefs("/discover?q=-start%3Aclimbed")[0]
     assert "371000" not in Page(client, only).text
     assert "371000" in Page(client, without).text
     assert "No passage of the index has it" in Page(client, "/features/zeppelin").text
+
+
+def test_a_feature_page_marks_the_ngram_and_the_phrase_that_it_pays_for(client: TestClient) -> None:
+    page = Page(client, "/features/climbed")
+    assert '<mark class="ngram-mark">climbed</mark>' in page.answer.text
+    assert re.search('<mark class="[a-z -]*phrase-mark">', page.answer.text)
+    assert "pays for" in page.text
+
+
+def test_a_phrase_of_more_pieces_than_an_ngram_has_says_so_and_offers_its_ngrams(client: TestClient) -> None:
+    page = Page(client, "/features/was first climbed")
+    assert "No passage of the index has it" not in page.text
+    assert "The model weighs n-grams of at most 2" in page.text
+    assert {"/features/was%20first", "/features/first%20climbed"} <= set(page.hrefs("/features/"))
+
+
+def test_features_are_ranked_by_what_was_learned(client: TestClient) -> None:
+    page = Page(client, "/features")
+    for heading in ("Heaviest", "More than tf-idf says", "Less than tf-idf says", "The most frequent ones"):
+        assert heading in page.text
+    ranked = client.get("/api/index").json()["ranked"]
+    scores = [row["score"] for row in ranked["heaviest"]]
+    assert scores
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_looking_up_a_feature_without_a_script(client: TestClient) -> None:
@@ -149,7 +174,7 @@ def test_discover_filters_columns_rows_and_pages(client: TestClient) -> None:
     assert ">kind</th>" in wider.answer.text
     opened = Page(client, next(href for href in page.hrefs("/discover?") if "open=alps" in href))
     assert 'class="detail"' in opened.answer.text
-    filtered = [href for href in opened.hrefs("/discover?") if "where=kind" in href or "without=kind" in href]
+    filtered = [href for href in opened.hrefs("/discover?") if "climbed+kind" in href or "climbed+-kind" in href][-2:]
     assert "Whymper" in Page(client, filtered[0]).text
     assert "Nothing fits" in Page(client, filtered[1]).text
     documents = Page(client, "/discover?of=documents")
@@ -157,7 +182,7 @@ def test_discover_filters_columns_rows_and_pages(client: TestClient) -> None:
     first = Page(client, "/discover?size=1")
     following = next(link["href"] for link in first.links if link.get("rel") == "next")
     assert "Whymper" in Page(client, following).text
-    assert "rank_feature" in Page(client, "/discover?feature=start:whymper").text
+    assert "rank_feature" in Page(client, "/discover?feature=start:whymper").text  # links of 0.1 say the same
     files = page.hrefs("/api/discover/download")
     assert [urlsplit(href).path.rpartition(".")[2] for href in files] == ["csv", "json"]
     assert "Whymper" in client.get(files[0]).text
@@ -194,7 +219,13 @@ def test_pages_are_whole_labelled_and_fetch_nothing_from_elsewhere(client: TestC
 
 def test_static_files_are_kept_only_under_a_versioned_address(client: TestClient) -> None:
     page = client.get("/").text
-    versioned = re.search(r"/static/base\.css\?v=\w+", page)
+    versioned = re.search(r"/static/\w+/base\.css", page)
     assert versioned
     assert "immutable" in client.get(versioned[0]).headers["cache-control"]
     assert client.get("/static/swap.js").headers["cache-control"] == "no-cache"
+    main = re.search(r"/static/\w+/main\.js", page)
+    assert main
+    imported = re.findall(r'"\./([a-z]+\.js)"', client.get(main[0]).text)
+    assert "swap.js" in imported
+    for name in imported:  # what a module imports is beside it, so it has the same version
+        assert "immutable" in client.get(main[0].replace("main.js", name)).headers["cache-control"]

@@ -116,7 +116,7 @@ def test_without_the_token_nothing_is_told(index: Index) -> None:
 def test_people_give_the_token_on_a_page(index: Index) -> None:
     client = client_of(create_app(index, token=TOKEN), follow_redirects=False)
     sent = client.get("/index", headers={"accept": "text/html"})
-    assert (sent.status_code, sent.headers["location"]) == (303, "/login")
+    assert (sent.status_code, sent.headers["location"]) == (303, "/login?next=%2Findex")
     assert "needs its token" in client.get("/login").text
     wrong = client.post("/login", data={"token": "wrong"})
     assert wrong.status_code == 401
@@ -126,11 +126,35 @@ def test_people_give_the_token_on_a_page(index: Index) -> None:
     assert (right.status_code, right.headers["location"]) == (303, "/")
     cookie = right.headers["set-cookie"].lower()
     assert "httponly" in cookie
-    assert "samesite=strict" in cookie
+    assert "samesite=lax" in cookie
     assert TOKEN not in cookie
     assert client.get("/index", headers={"accept": "text/html"}).status_code == 200
     assert session_of(TOKEN) != session_of(TOKEN + "x")
     assert client.post("/login", content=b"x" * 5000).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("goal", "led"),
+    [("/discover?q=sea%20ice", "/discover?q=sea%20ice"), ("//evil.example", "/"), ("https://evil.example", "/"),
+     ("/\\evil.example", "/"), ("javascript:alert(1)", "/"), ("/login", "/"), ("/a\r\nSet-Cookie: x", "/")],
+)  # fmt: skip
+def test_a_link_survives_the_login_and_leads_nowhere_else(index: Index, goal: str, led: str) -> None:
+    client = client_of(create_app(index, token=TOKEN), follow_redirects=False)
+    answer = client.post("/login", data={"token": TOKEN, "next": goal})
+    assert (answer.status_code, answer.headers["location"]) == (303, led)
+    shown = client.get("/login", params={"next": goal}).text
+    assert "evil.example" not in shown
+
+
+def test_logging_out(index: Index) -> None:
+    client = client_of(create_app(index, token=TOKEN), follow_redirects=False)
+    client.post("/login", data={"token": TOKEN})
+    page = client.get("/discover?q=sea", headers={"accept": "text/html"})
+    assert 'action="/logout"' in page.text
+    assert client.post("/logout").status_code == 303
+    again = client.get("/discover?q=sea", headers={"accept": "text/html"})
+    assert again.headers["location"] == "/login?next=%2Fdiscover%3Fq%3Dsea"
+    assert 'action="/logout"' not in client_of(create_app(index)).get("/discover").text
 
 
 def test_there_is_no_login_where_there_is_no_token(client: TestClient) -> None:

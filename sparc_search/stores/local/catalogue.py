@@ -1,39 +1,53 @@
 """What is known of the features of one state: how often each stands, how its values are spread, how it is named.
 
-Postings know features by a hash. The name behind one is found in the features of a passage that has it.
+Postings know features by a hash. The names of those that lead a ranking are kept with each segment (`figures`).
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...records import LEX, SIDES
-from ...stored import FeatureCount, FeatureStatistics, most_frequent, spread
-from ..features import decode_features
+from ...stored import FeatureCount, FeatureFigures, FeatureStatistics, most_frequent, spread
+from ..features import as_features, decode_features
 from ..packing import unshorten
-from .postings import hash_of, hashed
+from . import figures
+from .figures import Figures
+from .postings import hashed, numbered
+from .rows import checked, select, sources
 from .segment import Mask, Segment
 
 if TYPE_CHECKING:
     from .view import LocalView
 
-_LOOKED_AT = 300
+_AT_ONCE = 4096
+"""Passages whose features are in memory at a time."""
+
+_LOOKED_AT = 40
 """Passages whose features are looked through for the further words of an n-gram."""
 
 
 def feature_values(view: LocalView, field: str, name: str) -> NDArray[np.float32]:
     """The value of a feature in every passage that has it."""
-    return np.concatenate([np.zeros(0, np.float32), *(values for _, values in _postings(view, field, name))])
+    return weighed(view, field, name)[1]
 
 
 def rows_with(view: LocalView, field: str, name: str) -> NDArray[np.int64]:
     """The rows of the database, of passages alive, that have a feature."""
-    return np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in _postings(view, field, name))])
+    return weighed(view, field, name)[0]
+
+
+def weighed(view: LocalView, field: str, name: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The rows, of passages alive, that have a feature, and its values there."""
+    found = list(_postings(view, field, name))
+    rows = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in found)])
+    return rows, np.concatenate([np.zeros(0, np.float32), *(values for _, values in found)])
 
 
 def _postings(view: LocalView, field: str, name: str) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
@@ -51,20 +65,40 @@ def feature_statistics(view: LocalView, field: str, name: str, bins: int) -> Fea
     return spread(feature_values(view, field, name).astype(np.float64), bins)
 
 
+def feature_figures(view: LocalView) -> list[FeatureFigures]:
+    """Figures of the features that lead any ranking, of passages alive alone; counted once for a state."""
+    if not view.state.known:
+        view.state.known.update(_counted(view))
+    return list(view.state.known.values())
+
+
+def _counted(view: LocalView) -> Figures:
+    """From what each segment keeps; what one does not keep is read from its postings, as is all where some are dead."""
+    kept = [(segment, alive, kept_figures(view.connection, segment)) for segment, alive in _segments(view)]
+    names = list(dict.fromkeys(name for _, _, own in kept for name in own))
+    parts = []
+    for segment, alive, own in kept:
+        unknown = names if alive is not None else [name for name in names if name not in own]
+        parts.append({**own, **figures.of_postings(segment.postings, unknown, alive)})
+    return figures.together(parts)
+
+
+def kept_figures(connection: sqlite3.Connection, segment: Segment) -> Figures:
+    """The figures of a segment; of one that was written without, from the features of all its passages."""
+    own = segment.figures()
+    if own is not None:
+        return own
+    names: dict[str, None] = {}
+    for begin in range(0, len(segment), _AT_ONCE):
+        rows = segment.rows[begin : begin + _AT_ONCE]
+        passages = [source.features for source in sources(connection, int(rows[0]), int(rows[-1]))]
+        names |= dict.fromkeys(figures.of_passages(numbered(passages), len(passages)))
+    return figures.of_postings(segment.postings, names)
+
+
 def frequent_features(view: LocalView, field: str, k: int) -> list[FeatureCount]:
     """The k features of a field that stand in most passages."""
-    names: dict[int, tuple[str, str]] = {}
-    found: list[FeatureCount] = []
-    for key, count in _most_frequent(view):
-        # All that are as frequent as the k-th count, so that the names decide.
-        if len(found) >= k and (count < found[k - 1].passages or len(found) >= 20 * k):
-            break
-        if key not in names:
-            names.update(_names_near(view, key))
-        own_field, name = names[key]
-        if own_field == field:
-            found.append(FeatureCount(name, count))
-    return sorted(found, key=lambda feature: (-feature.passages, feature.name))[:k]
+    return most_frequent({own.name: getattr(own, field)[0] for own in feature_figures(view)}, k)
 
 
 def features_like(view: LocalView, beginning: str, k: int) -> list[FeatureCount]:
@@ -75,48 +109,23 @@ def features_like(view: LocalView, beginning: str, k: int) -> list[FeatureCount]
             "SELECT name, passages FROM frequencies WHERE name >= ? AND name < ? ORDER BY passages DESC, name LIMIT ?"
         )
         return [FeatureCount(*row) for row in view.connection.execute(query, (beginning, beginning + "\U0010ffff", k))]
-    numbers: Counter[str] = Counter()
+    found = Counter({own.name: own.passages for own in feature_figures(view) if own.name.startswith(beginning)})
     rows = rows_with(view, LEX, before.rpartition(" ")[2])
     for row in rows[:: max(len(rows) // _LOOKED_AT, 1)][:_LOOKED_AT].tolist():
-        numbers.update({name for _, name in _names(view, row) if name.startswith(beginning)})
-    likely = [name for name, _ in numbers.most_common(k)]
+        found.update({name for _, name in _names(view, row) if name.startswith(beginning)})
+    likely = [name for name, _ in found.most_common(k)]
     return most_frequent({name: max(len(feature_values(view, field, name)) for field in SIDES) for name in likely}, k)
 
 
-def _most_frequent(view: LocalView) -> Iterator[tuple[int, int]]:
-    """Hash (its first part) and number of passages of every feature, of any field, the most frequent first."""
-    keys, counts = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
-    for segment, alive in _segments(view):
-        segment.postings.touch_all()
-        keys.append(segment.postings.keys)
-        counts.append(_counts(segment, alive))
-    known, which = np.unique(np.concatenate(keys), return_inverse=True)
-    total = np.bincount(which, np.concatenate(counts), minlength=len(known)).astype(np.int64)
-    for place in np.argsort(-total, kind="stable"):
-        if not total[place]:
-            return
-        yield int(known[place]), int(total[place])
-
-
-def _counts(segment: Segment, alive: Mask | None) -> NDArray[np.int64]:
-    offsets = segment.postings.offsets.astype(np.int64)
-    if alive is None or not len(segment.postings.keys):
-        return np.diff(offsets)
-    return np.add.reduceat(alive[segment.postings.rows].astype(np.int64), offsets[:-1])
-
-
-def _names_near(view: LocalView, key: int) -> dict[int, tuple[str, str]]:
-    """Field and name of the feature with this hash, and of all others of the same passage."""
-    for segment, alive in _segments(view):
-        place = int(np.searchsorted(segment.postings.keys, np.uint64(key)))
-        if place < len(segment.postings.keys) and int(segment.postings.keys[place]) == key:
-            offsets = segment.postings.offsets
-            numbers = segment.postings.rows[int(offsets[place]) : int(offsets[place + 1])]
-            living = numbers if alive is None else numbers[alive[numbers]]
-            if len(living):
-                row = int(segment.rows[living[0]])
-                return {hash_of(field, name)[0]: (field, name) for field, name in _names(view, row)}
-    raise KeyError(key)
+def features(view: LocalView, passage_ids: Sequence[str]) -> dict[str, dict[str, dict[str, float]]]:
+    """The features of passages, by id."""
+    query = (
+        "SELECT p.id, e.features, e.features_checksum FROM passages p JOIN encoded e ON e.passage = p.row WHERE p.id IN"
+    )
+    return {
+        id: as_features(decode_features(checked(id, data, checksum)))
+        for id, data, checksum in select(view.connection, query, passage_ids)
+    }
 
 
 def _names(view: LocalView, row: int) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from typing import Final
 from uuid import uuid4
 
 from ...errors import DiskFull, IndexDamaged, IndexFailure, IndexLocked, IndexMismatch
+from ..standard_words import holds
 from .checksums import FROM_OUTSIDE, changed, crc
 
 FORMAT: Final = 3
@@ -190,6 +191,7 @@ def _connect(path: Path, mode: str, *, unchanging: bool = False) -> sqlite3.Conn
     uri = f"{path.absolute().as_uri()}?mode={mode}{'&immutable=1' if unchanging else ''}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     connection.create_function("crc", -1, crc, deterministic=True)
+    connection.create_function("holds", 3, holds, deterministic=True)
     connection.text_factory = _TEXT
     return connection
 

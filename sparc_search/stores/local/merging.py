@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,10 @@ from numpy.typing import DTypeLike, NDArray
 from ..array_writer import ArrayWriter
 from ..derived_files import Files, map_array, save_array
 from ..vector_index import write_faiss
-from .postings import largest, offset_type, row_type
+from . import figures
+from .postings import Postings, largest, offset_type, row_type
 from .segment import Mask, Segment, ranks_of
-from .segment_files import FAISS, finished
+from .segment_files import FAISS, POSTINGS, finished
 
 AT_ONCE = 1 << 20
 """Postings in memory at a time."""
@@ -32,8 +33,13 @@ class _Piece:
     rows: NDArray[np.int64]
 
 
-def merge_segments(segments: Sequence[Segment], alive: Sequence[Mask | None], folder: Path) -> tuple[int, Files]:
-    """Write what is alive in adjacent segments, in their order, as one; its number of passages, and its files."""
+def merge_segments(
+    segments: Sequence[Segment], alive: Sequence[Mask | None], folder: Path, names: Iterable[str] = ()
+) -> tuple[int, Files]:
+    """Write what is alive in adjacent segments, in their order, as one; its number of passages, and its files.
+
+    `names` are the features whose figures may be worth keeping.
+    """
     for segment in segments:  # damage must not go on into a file with sums that fit
         segment.postings.touch_all()
         segment.dense.touch_all()
@@ -44,7 +50,14 @@ def merge_segments(segments: Sequence[Segment], alive: Sequence[Mask | None], fo
     _write_vectors(pieces, folder)
     _write_postings(pieces, count, folder)
     write_faiss(map_array(folder, "vectors"), map_array(folder, "scales"), folder / FAISS)
+    _write_figures(names, folder, count)
     return count, finished(folder)
+
+
+def _write_figures(names: Iterable[str], folder: Path, count: int) -> None:
+    keys, checks, offsets, tops, rows, values = (map_array(folder, f"posting_{name}") for name in POSTINGS)
+    merged = Postings(keys, checks, offsets, tops, rows, values)
+    figures.write(figures.chosen(figures.of_postings(merged, names), count), folder)
 
 
 def _numbered(segments: Sequence[Segment], alive: Sequence[Mask | None]) -> tuple[list[_Piece], int]:

@@ -212,18 +212,29 @@ def query_of(features: Sequence[tuple[tuple[int, int], float]]) -> Query:
     )
 
 
+class Numbered(NamedTuple):
+    """The features of one field: names, and for each passage their numbers, their values, and its row."""
+
+    field: str
+    names: list[str]
+    parts: list[tuple[NDArray[np.uint32], NDArray[np.uint16], int]]
+
+
 def build(passages: Iterable[Sequence[FieldValues]]) -> Postings:
     """The postings of passages, whose rows are counted from 0."""
+    return postings_of(numbered(passages))
+
+
+def numbered(passages: Iterable[Sequence[FieldValues]]) -> list[Numbered]:
+    """The features of passages by field, each name with a number."""
     numbers: Mapping[str, defaultdict[str, int]] = defaultdict(_numbering)
     parts: dict[str, list[tuple[NDArray[np.uint32], NDArray[np.uint16], int]]] = defaultdict(list)
-    count = 0
     for row, fields in enumerate(passages):
-        count = row + 1
         for field in fields:
             number = numbers[field.field]
             ids = np.fromiter(map(number.__getitem__, field.names), np.uint32, len(field.names))
             parts[field.field].append((ids, field.values, row))
-    return _sorted([(field, list(numbers[field]), parts[field]) for field in sorted(parts)], row_type(count))
+    return [Numbered(field, list(numbers[field]), parts[field]) for field in sorted(parts)]
 
 
 def _numbering() -> defaultdict[str, int]:
@@ -233,7 +244,9 @@ def _numbering() -> defaultdict[str, int]:
     return numbers
 
 
-def _sorted(fields: Sequence[tuple[str, list[str], list[Any]]], rows_as: type[np.uint16 | np.uint32]) -> Postings:
+def postings_of(fields: Sequence[Numbered]) -> Postings:
+    """The postings of numbered features."""
+    rows_as = row_type(max((row + 1 for _, _, parts in fields for _, _, row in parts), default=0))
     hashes = np.array([hash_of(field, name) for field, names, _ in fields for name in names], np.uint64).reshape(-1, 2)
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))
     rank = np.empty(len(order), np.uint32)

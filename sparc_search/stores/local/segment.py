@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..features import FieldValues
 from ..vector_index import VectorIndex
-from .postings import Postings, build
+from .figures import Figures, of_passages
+from .postings import Postings, numbered, postings_of
 
 Mask = NDArray[np.bool_]
 
@@ -38,6 +40,8 @@ class Segment:
     ranks: NDArray[np.uint32]  # (passages,) place of the id among the sorted ids of the segment
     postings: Postings
     dense: VectorIndex
+    figures: Callable[[], Figures | None]
+    """Those of the features that lead a ranking; None in a segment that was written without."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -95,7 +99,7 @@ def make_segment(first: int, last: int, passages: Iterable[Source]) -> Segment:
             scales.append(passage.scale)
             yield passage.features
 
-    postings = build(features())
+    fields = numbered(features())
     return Segment(
         first,
         last,
@@ -103,8 +107,9 @@ def make_segment(first: int, last: int, passages: Iterable[Source]) -> Segment:
         np.frombuffer(b"".join(ids), np.uint8),
         np.append(0, np.cumsum([len(id) for id in ids])).astype(np.int64),
         ranks_of(ids),
-        postings,
+        postings_of(fields),
         VectorIndex(np.stack(vectors) if vectors else np.zeros((0, 0), np.int8), np.array(scales, np.float32), None),
+        cache(lambda: of_passages(fields, len(rows))),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from ..derived_files import Files, listed_files, save_array, sync_all, write_page_sums
 from ..page_sums import Pages, open_pages
 from ..vector_index import VectorIndex, write_faiss
+from . import figures
 from .checksums import changed, crc
 from .layout import SEGMENTS
 from .points import reach
@@ -21,9 +23,9 @@ from .segment import Segment
 
 _OWN = ("rows", "ids", "id_offsets", "ranks")
 _DENSE = ("vectors", "scales")
-_POSTINGS = ("keys", "checks", "offsets", "tops", "rows", "values")
+POSTINGS = ("keys", "checks", "offsets", "tops", "rows", "values")
 FAISS = "dense.faiss"
-_KINDS = (".npy", ".faiss")
+_KINDS = (".npy", ".faiss", ".json")
 
 
 def write_segment(segment: Segment, folder: Path) -> Files:
@@ -34,9 +36,10 @@ def write_segment(segment: Segment, folder: Path) -> Files:
         save_array(folder, name, getattr(segment, name))
     for name in _DENSE:
         save_array(folder, name, getattr(segment.dense, name))
-    for name in _POSTINGS:
+    for name in POSTINGS:
         save_array(folder, f"posting_{name}", getattr(segment.postings, name))
     write_faiss(segment.dense.vectors, segment.dense.scales, folder / FAISS)
+    figures.write(segment.figures() or {}, folder)
     return finished(folder)
 
 
@@ -86,12 +89,13 @@ def open_segment(folder: Path, listed: ListedSegment) -> Segment:
     folder = folder / SEGMENTS / listed.name
     pages = open_pages(folder, listed.files)
     own = {name: _whole(pages[f"{name}.npy"]) for name in _OWN}
-    posting_pages = {name: pages[f"posting_{name}.npy"] for name in _POSTINGS}
+    posting_pages = {name: pages[f"posting_{name}.npy"] for name in POSTINGS}
     postings = Postings(**{name: file.array() for name, file in posting_pages.items()}, pages=posting_pages)
     vectors, scales = pages["vectors.npy"].array(), _whole(pages["scales.npy"])
     faiss_file = folder / FAISS if FAISS in listed.files else None
     dense = VectorIndex(vectors, scales, faiss_file, [pages[name] for name in ("vectors.npy", FAISS) if name in pages])
-    return Segment(listed.first, listed.last, **own, postings=postings, dense=dense)
+    kept = cache(lambda: figures.read(pages.get(figures.FILE)))
+    return Segment(listed.first, listed.last, **own, postings=postings, dense=dense, figures=kept)
 
 
 def _whole(file: Pages) -> NDArray[Any]:

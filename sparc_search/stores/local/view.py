@@ -15,7 +15,9 @@ from ...engine import View, Where
 from ...errors import IndexDamaged
 from ...records import LEX, Document, Features
 from ...stored import (
+    Condition,
     EncodedDocument,
+    FeatureFigures,
     Fetched,
     FetchedBlocks,
     FetchedPassages,
@@ -53,6 +55,10 @@ class LocalState:
     alive: tuple[Mask | None, ...]
     """For each segment; None if everything is."""
     filters: dict[tuple[tuple[str, str], ...], tuple[Mask, ...]] = field(default_factory=dict)
+    known: dict[str, FeatureFigures] = field(default_factory=dict)
+    """Figures of features, counted when they are first asked for."""
+    listings: dict[tuple[Condition, ...], NDArray[np.int64]] = field(default_factory=dict)
+    """Rows that fit the last few listings."""
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -211,11 +217,14 @@ class LocalView(View):
     # --- to be looked at -------------------------------------------------------------------------------------------
 
     feature_statistics = catalogue.feature_statistics
+    feature_figures = catalogue.feature_figures
+    features = catalogue.features
     frequent_features = catalogue.frequent_features
     features_like = catalogue.features_like
     list_passages = listing.list_passages
     list_documents = listing.list_documents
     metadata_values = listing.metadata_values
+    facets = listing.facets
     sample = catalogue.sample
 
     def _masks(self, where: Where) -> tuple[Mask | None, ...]:

@@ -14,6 +14,7 @@ from ...engine import Writer
 from ...errors import IndexFailure
 from ...stored import EncodedDocument, Refusal
 from . import rows
+from .catalogue import kept_figures
 from .changes import Change, prepare
 from .database import FILE, read_meta, transaction, translated, write_meta
 from .layout import SEGMENTS, file_stamp, gone_while_writing
@@ -179,7 +180,8 @@ class LocalWriter(Writer):
         self, parts: Sequence[Segment], alive: Sequence[Mask | None], first: int, last: int, replaced: Sequence[str]
     ) -> None:
         name = self._next_name()
-        count, files = merge_segments(parts, alive, self._path(name))
+        names = dict.fromkeys(feature for part in parts for feature in kept_figures(self.connection, part))
+        count, files = merge_segments(parts, alive, self._path(name), names)
         self._list(ListedSegment(name, first, last, count, files), replaced)
 
     def _list(self, segment: ListedSegment, replaced: Sequence[str]) -> None:

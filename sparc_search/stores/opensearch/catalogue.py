@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ...records import LEX, SIDES
-from ...stored import FeatureCount, FeatureStatistics, most_frequent, spread
+from ...records import FIELDS, LEX, SIDES
+from ...stored import FeatureCount, FeatureFigures, FeatureStatistics, most_frequent, spread
 from . import queries
 from .answers import whole
 from .scan import pages
@@ -52,6 +52,31 @@ def frequent_features(view: ServerView, field: str, k: int) -> list[FeatureCount
         likely = [name for name, _ in sampled.most_common(_TRIED * k)]
         counts = Counter(dict(zip(likely, _counted(view, [(field, name) for name in likely]), strict=True)))
     return most_frequent(counts, k)
+
+
+def feature_figures(view: ServerView) -> list[FeatureFigures]:
+    """Features that lead a ranking, from a sample: a server cannot add up the values of a feature.
+
+    Passages are counted on the whole index, and what a feature weighs in the sample stands for what it weighs there.
+    """
+    found = view.features(view.sample(_LOOKED_AT))
+    names = {name for own in found.values() for values in own.values() for name in values}
+    sampled = {name: FeatureFigures(name) for name in names}
+    for own in found.values():
+        for name in set().union(*own.values()):
+            once = ((1, own[field][name]) if name in own[field] else (0, 0.0) for field in FIELDS)
+            sampled[name] = sampled[name] + FeatureFigures(name, *once)
+    factor = view.state.passages / (len(found) or 1)
+    words = view.frequencies()
+    return [_scaled(own, factor, words.get(own.name, 0)) for own in sampled.values() if own.passages > 1]
+
+
+def _scaled(own: FeatureFigures, factor: float, words: int) -> FeatureFigures:
+    """The figures of a sample as those of all passages."""
+    pairs = [(round(count * factor), total * factor) for count, total in own.by_field]
+    if words and own.lex[0]:
+        pairs[2] = (words, own.mean(LEX) * words)
+    return FeatureFigures(own.name, *pairs)
 
 
 def features_like(view: ServerView, beginning: str, k: int) -> list[FeatureCount]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ...records import FIELDS, Features
-from ...stored import Listing
+from ...stored import METADATA, Condition, Listing
+from ..standard_words import standard_words
 from .bodies import tag
 
 MOST_CLAUSES: Final = 1_000
 """Servers take 1,024."""
 
 _LEAST: Final = 1.2e-38
+_WILD: Final = re.compile(r"[*?\\]")
 
 
 def clauses(query: Features) -> list[tuple[str, str, float]]:
@@ -50,13 +53,34 @@ def conditions(where: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def listing(wanted: Listing) -> dict[str, Any]:
     """The passages that a listing asks for."""
-    filters = [_holding(word) for word in wanted.text.split()]
-    filters += [*_metadata(wanted.where), *(feature(*pair) for pair in wanted.features)]
-    if wanted.document_id:
-        filters.append({"term": {"document": {"value": wanted.document_id}}})
-    without = [*_metadata(wanted.without), *(feature(*pair) for pair in wanted.without_features)]
+    filters = [condition(one) for one in wanted.conditions if not one.negated]
+    without = [condition(one) for one in wanted.conditions if one.negated]
     parts = {name: found for name, found in (("filter", filters), ("must_not", without)) if found}
     return {"bool": parts} if parts else match_all()
+
+
+def condition(wanted: Condition) -> dict[str, Any]:
+    """The passages that have what a condition names."""
+    field, value = wanted.field, wanted.value
+    if wanted.is_feature:
+        return _weighing(wanted)
+    if field.startswith(METADATA):
+        return {"term": {"tags": {"value": tag(field.removeprefix(METADATA), value)}}}
+    if field == "document":
+        return {"term": {"document": {"value": value}}}
+    if field == "folder":
+        return {"prefix": {"source": {"value": value.rstrip("/") + "/"}}}
+    return _holding(wanted)
+
+
+def _weighing(wanted: Condition) -> dict[str, Any]:
+    """The passages in which a feature weighs so much: a score of at least, and not of at least."""
+    there = feature(wanted.field, wanted.value)
+    least = {"function_score": {"query": there, "min_score": wanted.least}} if wanted.least > 0 else there
+    if wanted.below is None:
+        return least
+    above = {"function_score": {"query": there, "min_score": wanted.below}}
+    return {"bool": {"filter": [least], "must_not": [above]}}
 
 
 def every(*wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,7 +97,21 @@ def _metadata(pairs: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     return [{"term": {"tags": {"value": tag(key, value)}}} for key, value in pairs]
 
 
-def _holding(word: str) -> dict[str, Any]:
-    """A word, or the beginning of one, in text or title; or a piece of metadata that is just this."""
-    written = {"multi_match": {"query": word, "fields": ["text", "title"], "type": "phrase_prefix"}}
-    return {"bool": {"should": [written, {"term": {"metadata": {"value": word}}}], "minimum_should_match": 1}}
+def _holding(wanted: Condition) -> dict[str, Any]:
+    """Words in text or title, the last of which may go on (or all one after the other); or a part of a metadata value.
+
+    The words are cut here as the server has cut the texts, so that a local index finds the same (`standard_words`).
+    """
+    fields, words = [wanted.field] if wanted.field else ["text", "title"], standard_words(wanted.value)
+    found = [_words(field, words, whole=wanted.whole) for field in fields if words]
+    if not wanted.field:
+        inside = _WILD.sub(r"\\\g<0>", wanted.value)
+        found.append({"wildcard": {"tags": {"value": f"*=*{inside}*", "case_insensitive": True}}})
+    return {"bool": {"should": found, "minimum_should_match": 1}} if found else {"match_none": {}}
+
+
+def _words(field: str, words: list[str], *, whole: bool) -> dict[str, Any]:
+    if whole:
+        return {"match_phrase": {field: {"query": " ".join(words)}}}
+    last = {"prefix": {field: {"value": words[-1]}}}
+    return every(*({"term": {field: {"value": word}}} for word in words[:-1]), last) if words[1:] else last

@@ -230,11 +230,13 @@ class ServerView(View):
     # --- to be looked at -------------------------------------------------------------------------------------------
 
     feature_statistics = catalogue.feature_statistics
+    feature_figures = catalogue.feature_figures
     frequent_features = catalogue.frequent_features
     features_like = catalogue.features_like
     list_passages = listing.list_passages
     list_documents = listing.list_documents
     metadata_values = listing.metadata_values
+    facets = listing.facets
 
     # --- vectors ---------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // Buttons that put a text of the page on the clipboard.
 import { say } from "./toast.js";
 
-const show = () => document.querySelectorAll("[data-copy]").forEach((button) => { button.hidden = false; });
+const show = () => document.querySelectorAll("[data-copy], [data-copy-curl]").forEach((button) => { button.hidden = false; });
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
@@ -16,5 +16,18 @@ document.addEventListener("click", async (event) => {
     say("Press Ctrl+C to copy.");
   }
 });
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy-curl]");
+  if (!button) return;
+  const address = new URL(button.dataset.copyCurl, location.href).href.replaceAll("'", "%27");
+  await navigator.clipboard.writeText(`curl '${address}'`).then(() => say("Copied."), () => say(address));
+});
 document.addEventListener("sparc:swapped", show);
 show();
+
+// In a passage a drag chooses a phrase; with Alt held it selects text like anywhere else.
+let alt = false;
+document.addEventListener("pointerdown", (event) => { alt = event.altKey; }, true);
+document.addEventListener("selectstart", (event) => {
+  if (!alt && event.target.parentElement?.closest("a.tok")) event.preventDefault();
+});

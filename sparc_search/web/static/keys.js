@@ -6,7 +6,7 @@ function walk(step) {
   if (!items.length) return;
   const here = items.findIndex((item) => item.contains(document.activeElement));
   const next = items[Math.min(Math.max(here + step, 0), items.length - 1)];
-  const target = next.querySelector("[data-open], summary, a");
+  const target = next.querySelector("[data-open]") ?? next.querySelector("summary, a");
   target?.focus({ preventScroll: true });
   next.scrollIntoView({ block: "nearest" });
 }

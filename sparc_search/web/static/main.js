@@ -2,4 +2,8 @@ import "./swap.js";
 import "./tokens.js";
 import "./keys.js";
 import "./suggest.js";
+import "./complete.js";
+import "./brush.js";
+import "./views.js";
 import "./copy.js";
+import "./feedback.js";

@@ -8,23 +8,25 @@ let running = null;
 export async function visit(address, { push = true, regions = WHOLE, quiet = false } = {}) {
   running?.abort();
   const mine = (running = new AbortController());
-  const root = document.documentElement;
-  root.dataset.busy = "";
+  document.querySelector("#main").setAttribute("aria-busy", "true");
   try {
     const response = await fetch(address, { headers: { Accept: "text/html" }, signal: mine.signal });
     if (response.status === 503) return say("The server is busy. Try again in a moment.");
-    if (!response.ok && quiet) return undefined;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     if (response.redirected || !page.querySelector("#main")) return location.assign(address);
+    if (quiet && (!response.ok || page.querySelector("#box[aria-invalid]"))) {
+      return page.querySelector("#box-error:not([data-unfinished])") && put(page, "#box-error"); // the rest stays as it is
+    }
     put(page, regions);
-    if (push && address !== location.href) history.pushState(null, "", address);
+    if (push === "replace") history.replaceState(null, "", address);
+    else if (push && address !== location.href) history.pushState(null, "", address);
     document.dispatchEvent(new Event("sparc:swapped"));
   } catch (error) {
     if (error.name !== "AbortError") say("The server does not answer.");
   } finally {
     if (running === mine) {
       running = null;
-      delete root.dataset.busy;
+      document.querySelector("#main").removeAttribute("aria-busy");
     }
   }
   return undefined;
@@ -32,12 +34,28 @@ export async function visit(address, { push = true, regions = WHOLE, quiet = fal
 
 function put(page, regions) {
   const focus = remember(document.activeElement);
+  const opened = new Map([...document.querySelectorAll("details[id]")].map((one) => [one.id, one.open]));
   document.title = page.title;
   for (const selector of regions.split(",")) {
     const [ours, theirs] = [document.querySelector(selector), page.querySelector(selector)];
-    if (ours && theirs) ours.replaceWith(theirs);
+    if (!ours || !theirs) continue;
+    for (const one of theirs.querySelectorAll("details[id]")) if (opened.has(one.id)) one.open = opened.get(one.id);
+    fill(ours, theirs);
   }
   focus();
+}
+
+// A region that announces itself must stay the element it was: its children are exchanged.
+function fill(ours, theirs) {
+  for (const { name } of [...ours.attributes]) if (!theirs.hasAttribute(name)) ours.removeAttribute(name);
+  for (const { name, value } of theirs.attributes) ours.setAttribute(name, value);
+  const told = ours.querySelector("[role=status]");
+  const news = theirs.querySelector("[role=status]");
+  if (told && news) {
+    told.replaceChildren(...news.childNodes);
+    news.replaceWith(told);
+  }
+  ours.replaceChildren(...theirs.childNodes);
 }
 
 // Focus stays where it was: on the element of the same id, token or name.
@@ -73,12 +91,13 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-swap], a.tok");
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
-  visit(link.href);
+  visit(new URL(link.getAttribute("href"), location.href).href); // a link within a drawing has no plain `href`
 });
 
 document.addEventListener("submit", (event) => {
   if (!event.target.matches("form[data-swap]")) return;
   event.preventDefault();
+  clearTimeout(typing);
   visit(addressOf(event.target));
 });
 
@@ -91,22 +110,41 @@ document.addEventListener("input", (event) => {
   const form = event.target.closest("form[data-as-you-type]");
   if (!form || !event.target.matches("[type=search]")) return;
   clearTimeout(typing);
-  typing = setTimeout(() => {
-    const address = addressOf(form);
-    visit(address, { push: false, regions: form.dataset.asYouType, quiet: true });
-    history.replaceState(null, "", address);
-  }, 180);
+  typing = setTimeout(() => visit(addressOf(form), { push: "replace", regions: form.dataset.asYouType, quiet: true }), 180);
 });
 
 window.addEventListener("popstate", () => visit(location.href, { push: false }));
 
-// Which explanation is open is part of the address.
-document.addEventListener("toggle", (event) => {
-  const { rank } = event.target.dataset ?? {};
+// Which explanation is open is part of the address; it is drawn when it is first opened.
+document.addEventListener("toggle", async (event) => {
+  const { rank, why } = event.target.dataset ?? {};
   if (!rank || !event.target.open) return;
+  if (why) {
+    delete event.target.dataset.why;
+    await explain(event.target, why);
+  }
   const here = new URL(location.href);
   if ((here.searchParams.get("rank") ?? "1") === rank) return;
   here.searchParams.set("rank", rank);
   here.searchParams.delete("against");
   history.replaceState(null, "", here);
 }, true);
+
+async function explain(details, address) {
+  const place = details.querySelector("[data-explanation]");
+  place.setAttribute("aria-busy", "true");
+  try {
+    const response = await fetch(address, { headers: { Accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const theirs = page.querySelector(`details[data-rank="${details.dataset.rank}"] [data-explanation]`);
+    if (!response.ok || !theirs) throw new Error(String(response.status));
+    place.replaceChildren(...theirs.childNodes);
+    document.dispatchEvent(new Event("sparc:swapped"));
+  } catch {
+    details.dataset.why = address; // to be tried again
+    details.open = false;
+    say("The server does not answer.");
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}

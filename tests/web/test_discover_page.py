@@ -1,0 +1,123 @@
+"""Discover as it comes from the server: the box, what rows have in common, weights, and files of just that."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from starlette.testclient import TestClient
+
+from sparc_search.web.app import create_app
+
+from .conftest import MakeIndex, client_of
+from .test_pages import Page
+
+
+def boxed(address: str) -> str:
+    return parse_qs(urlsplit(address).query).get("q", [""])[0]
+
+
+def test_a_box_of_many_kinds_of_terms(client: TestClient) -> None:
+    page = Page(client, "/discover?q=" + quote("climbed start:climbed>0.1 lang:en -title:seas"))
+    assert "<b>2</b> passages" in page.answer.text
+    assert "371000" not in page.text
+    pills = [href for href in page.hrefs("/discover?q=") if boxed(href) == "climbed lang:en -title:seas"]
+    assert pills  # one of the pills leads away from its term
+
+
+def test_the_sidebar_counts_what_is_found(client: TestClient) -> None:
+    text = client.get("/discover?q=climbed", headers={"accept": "text/html"}).text
+    side = text[text.index('id="side"') : text.index('id="found"')]
+    counts = dict(re.findall(r'dir="auto">([^<]+)</a><span class="num">(\d+)</span>', side))
+    assert counts["mountains"] == "2"
+    assert "water" not in counts
+    assert any("climbed start:" in boxed(href) for href in Page(client, "/discover?q=climbed").hrefs("/discover?q="))
+    everything = Page(client, "/discover")
+    assert any(boxed(href) == "kind:water" for href in everything.hrefs("/discover?q="))
+    assert any(boxed(href) == "-kind:water" for href in everything.hrefs("/discover?q="))
+
+
+def test_folders_are_counted(make_index: MakeIndex) -> None:
+    from sparc_search.records import Document
+
+    index = make_index([Document(str(n), "Snow.", "", f"notes/{'ab'[n % 2]}/{n}.md") for n in range(3)])
+    client = client_of(create_app(index))
+    assert client.get("/api/discover").json()["folders"] == [["notes/a", 2], ["notes/b", 1]]
+    found = client.get("/api/discover?q=folder:notes/a").json()
+    assert [passage["source"] for passage in found["passages"]] == ["notes/a/0.md", "notes/a/2.md"]
+
+
+def test_what_cannot_be_read_is_told_beside_the_box_and_the_rest_is_listed(client: TestClient) -> None:
+    answer = client.get("/discover?q=" + quote("climbed lnag:en"), headers={"accept": "text/html"})
+    assert answer.status_code == 200  # it is asked for while someone types
+    assert 'value="climbed lnag:en"' in answer.text
+    assert "there is no field &#39;lnag&#39;" in answer.text
+    assert "did you mean lang:?" in answer.text
+    assert "<b>2</b> passages" in answer.text
+    assert 'aria-invalid="true"' in answer.text
+    problem = client.get("/api/discover?q=lnag:en").json()["error"]
+    assert (problem["status"], problem["parameter"]) == (422, "q")
+
+
+def test_weights_are_a_column_to_order_by_with_their_histogram(client: TestClient) -> None:
+    page = Page(client, "/discover?q=lex:climbed&order=-weight")
+    assert 'aria-sort="descending"' in page.answer.text
+    assert page.answer.text.count("data-least=") == 24
+    weights = [float(w) for w in re.findall(r'c-weight num" dir="auto">([\d.]+)<', page.answer.text)]
+    assert weights == sorted(weights, reverse=True)
+    assert len(weights) == 2
+    turned = next(href for href in page.hrefs("/discover?") if "order=weight" in href)
+    assert 'aria-sort="ascending"' in Page(client, turned).answer.text
+    none_left = Page(client, "/discover?q=lex:climbed>99")
+    assert "Nothing fits" in none_left.text
+    assert none_left.answer.text.count("data-least=") == 24  # it shows what there is to choose from
+
+
+def test_files_hold_just_what_is_shown(client: TestClient) -> None:
+    address = "/discover?q=lex:climbed&order=-weight&column=metadata.kind&column=id"
+    page = Page(client, address)
+    as_csv, as_json = page.hrefs("/api/discover/download")
+    rows = list(csv.DictReader(io.StringIO(client.get(as_csv).text)))
+    shown = re.findall(r'<td class="c-id" dir="auto">([^<]+)</td>', page.answer.text)
+    assert list(rows[0]) == ["metadata.kind", "id", "lex:climbed"]
+    assert [row["id"] for row in rows] == shown
+    loaded = client.get(as_json).json()
+    assert [row["id"] for row in loaded] == shown
+    assert loaded[0].keys() == {"metadata.kind", "id", "lex:climbed"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "term"),
+    [("cli", "start:climbed"), ("la", "lang:"), ("lang:e", "lang:en"), ("sea -kind:wa", "-kind:water"),
+     ("lex:whym", "lex:whymper"), ("mountain", "kind:mountains")],
+)  # fmt: skip
+def test_completion(client: TestClient, typed: str, term: str) -> None:
+    found = client.get("/api/v1/complete", params={"q": typed}).json()["completions"]
+    assert term in [one["term"] for one in found]
+    for one in found:
+        assert one["typed"] == typed.rpartition(" ")[0] + " " * (" " in typed) + one["term"]
+
+
+def test_an_empty_index_says_what_to_do(make_index: MakeIndex) -> None:
+    client = client_of(create_app(make_index([])))
+    for path in ("/", "/discover", "/features", "/?q=Who%3F"):
+        page = Page(client, path)
+        assert "sparc-search ingest" in page.text, path
+        assert "one of 0 passages" not in page.text
+        assert "Take" not in page.text
+
+
+def test_any_text_can_be_tried_and_is_not_kept(client: TestClient) -> None:
+    page = Page(client, "/try?text=" + quote("The Eiger was first climbed in 1858.") + "&token=1")
+    assert "Eiger" in page.text
+    assert page.hrefs("/try?text=")
+    view = client.get("/api/v1/try", params={"text": "The Eiger was first climbed in 1858."}).json()
+    assert view["ngrams"]
+    assert client.get("/api/discover").json()["total"] == 3
+    too_long = client.get("/try", params={"text": "a" * 1001}, headers={"accept": "text/html"})
+    assert too_long.status_code == 422
+    assert "at most 1,000 are taken" in too_long.text
+    assert client.get("/api/v1/try", params={"text": "a" * 1001}).status_code == 422
