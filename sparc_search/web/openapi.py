@@ -170,9 +170,9 @@ def _reply(schemas: Schemas) -> Schema:
 
 def _listing(schemas: Schemas) -> Schema:
     """A page of passages or of documents."""
-    pages = schemas.properties(inspection.PassagesPage) | schemas.properties(inspection.DocumentsPage)
+    passages, documents = map(schemas.properties, (inspection.PassagesPage, inspection.DocumentsPage))
     more: dict[str, Schema] = {"of": {"enum": ["passages", "documents"]}, "opensearch_query": {"type": "object"}}
-    return exactly(pages | more, optional=("passages", "documents"))
+    return exactly(passages | documents | more, optional=passages.keys() ^ documents.keys())
 
 
 def _operation(

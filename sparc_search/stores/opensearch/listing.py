@@ -36,7 +36,7 @@ _BINS: Final = 24
 
 def list_passages(view: ServerView, listing: Listing) -> ListedPassages:
     """One page of the passages that fit."""
-    body = page(listing) | {"stored_fields": ["facts"], "docvalue_fields": ["id"], "track_total_hits": True}
+    body = _reachable(listing) | {"stored_fields": ["facts"], "docvalue_fields": ["id"], "track_total_hits": True}
     answer = view.search(body)
     hits = answer["hits"]["hits"][: listing.size]
     total = int(answer["hits"]["total"]["value"])
@@ -54,7 +54,7 @@ def _weights(view: ServerView, listing: Listing, passages: Sequence[Passage]) ->
 def list_documents(view: ServerView, listing: Listing) -> ListedDocuments:
     """One page of the documents with a passage that fits."""
     count = {"cardinality": {"field": "document", "precision_threshold": 40_000}}
-    body = page(replace(listing, order=""))
+    body = _reachable(replace(listing, order=""))
     body |= {"collapse": {"field": "document"}, "docvalue_fields": ["document"], "aggs": {"all": count}}
     answer = view.search(body)
     ids = [str(hit["fields"]["document"][0]) for hit in answer["hits"]["hits"]]
@@ -106,10 +106,15 @@ def _facts(view: ServerView, ids: Sequence[str]) -> Iterable[DocumentFacts]:
         yield DocumentFacts(document.id, document.title, document.source, document.metadata, len(record.passage_ids))
 
 
-def page(listing: Listing) -> dict[str, Any]:
-    """The search for one page of a listing, and one more hit to know whether there is another page."""
+def _reachable(listing: Listing) -> dict[str, Any]:
+    """The search for one page, if servers go so far."""
     if listing.offset + listing.size >= _DEEPEST:
         raise UsageError(f"the list is shown up to its {_DEEPEST:,}th entry", "narrow it down")
+    return page(listing)
+
+
+def page(listing: Listing) -> dict[str, Any]:
+    """The search for one page of a listing, and one more hit to know whether there is another page."""
     more = {"sort": _order(listing), "from": listing.offset, "size": listing.size + 1, "_source": False}
     return {"query": _scored(listing), **more}
 
