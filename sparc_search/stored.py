@@ -67,6 +67,11 @@ def pairs_of(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(key, one) for key, value in metadata.items() for one in values_of(value)]
 
 
+def fits(metadata: Mapping[str, str], where: Mapping[str, str]) -> bool:
+    """Whether a filter lets it through: every key that is asked for has the value, alone or among others."""
+    return where.items() <= set(pairs_of(metadata))
+
+
 # --- coming out ------------------------------------------------------------------------------------------------------
 
 

@@ -87,10 +87,6 @@ class LmdbEngine(Engine):
             self._held.release()
 
 
-def _fits(passage: Passage, where: Where) -> bool:
-    return where.items() <= set(stored.pairs_of(passage.metadata))
-
-
 class LmdbView(View):
     """One read transaction."""
 
@@ -108,7 +104,7 @@ class LmdbView(View):
                 for number, value in self._tables.postings(field, name):
                     scores[number] += weight * value
         passages = ((score, self._tables.parts(number)[0]) for number, score in scores.items() if score > 0)
-        hits = (stored.Hit(passage.id, score) for score, passage in passages if _fits(passage, where))
+        hits = (stored.Hit(passage.id, score) for score, passage in passages if stored.fits(passage.metadata, where))
         return heapq.nsmallest(k, hits, key=lambda hit: (-hit.score, hit.passage_id))
 
     def fetch(self, passage_ids: Sequence[str]) -> stored.Fetched:
@@ -132,7 +128,7 @@ class LmdbView(View):
     def matching(self, where: Where) -> stored.Matching:
         """Look at the metadata of every passage."""
         passages = (self._tables.parts(number)[0] for number, _ in self._tables.items("passages"))
-        return stored.Matching([passage.id for passage in passages if _fits(passage, where)])
+        return stored.Matching([passage.id for passage in passages if stored.fits(passage.metadata, where)])
 
     def vector_changes(self, since: int) -> Iterator[stored.VectorChange]:
         """Every later passage that is still there."""

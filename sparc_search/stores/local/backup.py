@@ -37,7 +37,7 @@ TAR: Final = (".tar", ".tar.gz", ".tgz")
 
 _KIND: Final = "sparc-search-backup"
 _TRIES: Final = 20
-_PART: Final = re.compile(r"backup\.json|index\.db|segments/[0-9]+/[a-z_]+\.(npy|faiss)")
+_PART: Final = re.compile(r"backup\.json|index\.db|segments/[0-9]+/[a-z_]+\.(npy|faiss|json)")
 """Files of a backup; whatever else lies there is not looked at, and a tar file that holds it is none."""
 _FACTS: Final = ("encoder", "generation", "documents", "passages", "words")
 
