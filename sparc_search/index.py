@@ -709,7 +709,7 @@ class Index:
 
         >>> facts = index.backup("notes.backup")
         >>> facts["documents"], facts["files"]
-        (2, 14)
+        (2, 15)
         """
         return dict(self.engine.admin().backup(Path(target).expanduser()))
 
