@@ -261,13 +261,13 @@ def learned(counts: NDArray[np.int64], means: NDArray[np.float64], passages: int
 
 
 def disagreements(counts: NDArray[np.int64], means: NDArray[np.float64], passages: int) -> NDArray[np.float64]:
-    """(features,) Learned weight minus tf-idf, each as a share of its largest; 0 for what has no tf-idf.
+    """(features,) Learned weight minus term frequency, both times idf and as a share of the largest; 0 without any.
 
-    Above zero the model makes more of a word than tf-idf does, below zero less.
+    Above zero the model makes more of a word than tf-idf does, below zero less. With idf on both sides a stop word,
+    which both make little of, is no disagreement.
     """
-    rare = rarity(counts, passages)
-    ranked = (counts[2] > 0) & (rare > 0)
-    weight, tfidf = (means[0] + means[1]) / 2 * ranked, means[2] * rare * ranked
+    ranked = counts[2] > 0
+    weight, tfidf = learned(counts, means, passages) * ranked, means[2] * rarity(counts, passages) * ranked
     apart: NDArray[np.float64] = weight / (weight.max(initial=0.0) or 1.0) - tfidf / (tfidf.max(initial=0.0) or 1.0)
     return apart
 

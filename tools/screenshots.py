@@ -24,11 +24,19 @@ class Picture(NamedTuple):
     width: int = 1280
     height: int = 900
     theme: Literal["light", "dark"] = "light"
+    link: str = ""
+    """A link that leads from there to the page to show."""
 
 
 PICTURES: Final = {
     "why": Picture("/why?" + urlencode({"q": SUEZ}), height=985),
     "why-dark": Picture("/why?" + urlencode({"q": "Who designed the lighthouse?"}), height=1000, theme="dark"),
+    "ask": Picture("/?" + urlencode({"q": SUEZ})),
+    "ask-phone": Picture("/?" + urlencode({"q": SUEZ}), width=375, height=720),
+    "passage": Picture("/?" + urlencode({"q": SUEZ}), link="Suez Canal"),
+    "discover": Picture("/discover?" + urlencode({"q": "canal start:canal>0.2"})),
+    "feature": Picture("/features/canal"),
+    "index": Picture("/index"),
 }
 
 
@@ -48,6 +56,9 @@ def main() -> None:
                 viewport={"width": picture.width, "height": picture.height}, color_scheme=picture.theme
             )
             page.goto(given.address.rstrip("/") + picture.path)
+            if picture.link:
+                page.get_by_role("link", name=picture.link, exact=True).first.click()
+                page.wait_for_load_state("networkidle")
             page.screenshot(path=IMAGES / f"{name}.png")
         browser.close()
 
