@@ -90,7 +90,7 @@ def over(transport: str, notes: Path) -> Iterator[list[str]]:
     if transport == "stdio":
         yield configured(notes)
     else:
-        with Index.open(notes / "notes") as index, served(index) as address:
+        with Index.open(notes / "notes") as index, served(create_app(index, with_mcp=True)) as address:
             yield [f"{address}/mcp", "--transport", "http"]
 
 

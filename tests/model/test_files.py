@@ -19,10 +19,10 @@ from sparc_search.errors import ModelDamaged, ModelError, ModelNotFound
 from sparc_search.model import encoder_onnx, encoder_torch
 from sparc_search.model.config import SparcConfig
 from sparc_search.model.encoder_torch import SparcModel, copy_with
-from sparc_search.model.files import PARTS, RANGES, ModelFolder, open_model, read_card, write_card
+from sparc_search.model.files import PARTS, RANGES, TUNED, ModelFolder, open_model, read_card, write_card
 
-SERVED = [name for name in PARTS if name != RANGES]
-"""Ranges are read when the ONNX file is made, and checked then."""
+SERVED = [name for name in PARTS if name not in (RANGES, TUNED)]
+"""Ranges are read when the ONNX file is made, and checked then; only a tuned model has tuned questions."""
 
 
 @pytest.fixture
