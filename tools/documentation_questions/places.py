@@ -145,9 +145,10 @@ class _Page(HTMLParser):
 
 @cache
 def _pages(path: Path) -> list[str]:
-    from pypdf import PdfReader
+    from pypdfium2 import PdfDocument
 
-    return [plain(_joined(page.extract_text())) for page in PdfReader(path).pages]
+    with PdfDocument(path) as document:
+        return [plain(_joined(page.get_textpage().get_text_range().replace("\r\n", "\n"))) for page in document]
 
 
 def _joined(text: str) -> str:
