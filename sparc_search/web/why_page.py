@@ -17,6 +17,7 @@ from sparc_search.inspection.verdict import GROUPS, Group, by_group
 from . import charts
 from .api import why_view
 from .painting import PaintedPiece, painted, strong, worth
+from .problems import in_words, problem_of
 from .replies import page_response
 from .state import AppState, state_of
 from .why_request import WhyRequest, why_of
@@ -72,11 +73,11 @@ def _empty(state: AppState, wanted: WhyRequest, problem: str = "") -> dict[str, 
 
 
 def _view(state: AppState, wanted: WhyRequest) -> dict[str, Any]:
-    problem = ""
+    problem, one, typed = "", wanted.one, wanted.other
     try:
         view = why_view(state, wanted)
     except (NotThere, UsageError) as error:  # the page stays, with what is wrong beside the fields
-        problem, plain = f"{error.message}: {error.remedy}" if error.remedy else error.message, wanted
+        problem = in_words(problem_of(error))
         try:
             plain = replace(wanted, other=None)
             view = why_view(state, plain)
@@ -90,8 +91,9 @@ def _view(state: AppState, wanted: WhyRequest) -> dict[str, Any]:
     return {
         "page": "why",
         "wanted": wanted,
-        "typed": wanted,
+        "typed": typed,
         "problem": problem,
+        "beside": bool(problem) and wanted.one == one,
         "view": view,
         **_drawn(view, wanted),
         "kinds": charts.GROUPS,
