@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from sparc_search.errors import NotThere, UsageError
 from sparc_search.index import cleaned
 from sparc_search.inspection import Choice, Difference, Mark, Piece, QuestionView, ReturnedAnswer, ScoredPhrase, WhyView
 from sparc_search.inspection.verdict import GROUPS, Group, by_group
+from sparc_search.inspection.why import Cure
 
 from . import charts
 from .api import why_view
@@ -24,6 +26,8 @@ from .why_request import WhyRequest, why_of
 
 ROWS = 14
 """Differences that are shown one by one; the rest is summed up."""
+MOST = 30
+"""Factors that a slider may reach."""
 _VISIBLE = 0.005
 """Less is nothing to the eye."""
 
@@ -122,6 +126,7 @@ def _drawn(view: WhyView, wanted: WhyRequest) -> dict[str, Any]:
         **_differences(rows, numbers),
         "what_if": _what_if(view),
         "totals": _totals(view),
+        "reach": {group: reach(view.cures, group) for group in GROUPS},
     }
 
 
@@ -211,6 +216,12 @@ def _what_if(view: WhyView) -> list[WhatIfRow]:
             title = phrase.passage.title or phrase.passage.document_id
             rows.append(WhatIfRow(phrase.text, title, None, letter, by_group(phrase.by_kind), phrase.score, choice))
     return sorted(rows, key=lambda row: -row.score)
+
+
+def reach(cures: Sequence[Cure], group: Group) -> int:
+    """How far the slider of a part goes: beyond the weight that is told to cure the error, unless that is absurd."""
+    told = [math.ceil(1.1 * cure.least) for cure in cures if cure.part == group]
+    return max(3, *(most for most in told if most <= MOST), 0)
 
 
 def _weighable(answer: ReturnedAnswer, letter: str) -> WhatIfRow:

@@ -95,13 +95,13 @@ def why_of(query: QueryParams, known: ApiParameters, settings: Settings, *, stri
 
 def _choice(given: Parameters, name: str, **fields: Any) -> Choice | None:
     """What is chosen, if anything is."""
+    choice = None
     with given.on_a_page(name):
         try:
             choice = Choice(**fields)
         except UsageError as error:
             raise conflicting(name, error.message, error.remedy) from error
-        return choice if choice != Choice() else None
-    return None
+    return choice if choice != Choice() else None
 
 
 def score_of(query: QueryParams, known: ApiParameters) -> tuple[str, str, int, int]:

@@ -157,6 +157,14 @@ def test_looking_up_a_feature_without_a_script(client: TestClient) -> None:
     assert "climbed" in Page(client, "/features").text
 
 
+@pytest.mark.parametrize("path", ["/?q=Who%3F", "/why?q=Who%3F", "/passages/alps/1", "/features/eiger", "/index"])
+def test_words_of_this_program_are_explained_where_they_stand(client: TestClient, path: str) -> None:
+    page = Page(client, path).text
+    assert "What the words mean" in page
+    assert "a piece that goes on with the word before it" in page
+    assert ("do this start and this end belong together?" in page) == ("q=" in path)
+
+
 def test_the_index_page(client: TestClient) -> None:
     page = Page(client, "/index")
     for text in ("3 passages", "2 documents", "Most frequent features", "Ingests", "Rejects", "kept as ends"):

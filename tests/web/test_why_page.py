@@ -8,6 +8,10 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
+from sparc_search.inspection.verdict import GROUPS
+from sparc_search.inspection.why import Cure
+from sparc_search.web.why_page import reach
+
 from .test_pages import Page
 
 WHY = "/why?q=Who+climbed+the+Matterhorn%3F"
@@ -72,3 +76,9 @@ def test_what_cannot_be_read_is_told_on_the_page_and_refused_by_the_api(
     assert told in page.text
     assert 'class="side side-a"' in page.text
     assert client.get("/api" + WHY + wrong).status_code in (409, 422)
+
+
+def test_a_slider_reaches_the_weight_that_is_told_to_cure(client: TestClient) -> None:
+    assert re.findall(r'max="(\d+)" step[^>]*data-group="(\w+)"', client.get(WHY).text)[1] == ("3", "sparse")
+    cures = [Cure("sparse", 11.65, None), Cure("dense", 0.2, 0.4), Cure("lexical", 4000.0, None)]
+    assert [reach(cures, group) for group in GROUPS] == [3, 13, 3]
