@@ -69,7 +69,9 @@ def _empty(state: AppState, wanted: WhyRequest, problem: str = "") -> dict[str, 
         "page": "why",
         "wanted": wanted,
         "view": None,
+        "passages": state.index.engine.statistics().passages,
         "problem": problem,
+        "beside": False,
         "title": "Why",
         "also": (),
         "Choice": Choice,
@@ -77,34 +79,28 @@ def _empty(state: AppState, wanted: WhyRequest, problem: str = "") -> dict[str, 
 
 
 def _view(state: AppState, wanted: WhyRequest) -> dict[str, Any]:
-    problem, one, typed = "", wanted.one, wanted.other
-    try:
-        view = why_view(state, wanted)
-    except (NotThere, UsageError) as error:  # the page stays, with what is wrong beside the fields
-        problem = in_words(problem_of(error))
+    problem = ""
+    for plain in (wanted, replace(wanted, other=None), replace(wanted, one=None, other=None)):
         try:
-            plain = replace(wanted, other=None)
             view = why_view(state, plain)
-        except (NotThere, UsageError):
-            try:
-                plain = replace(wanted, one=None, other=None)
-                view = why_view(state, plain)
-            except NotThere:
-                return _empty(state, wanted, problem)
-        wanted = plain
+            break
+        except (NotThere, UsageError) as error:  # the page stays, with what is wrong beside the fields
+            problem = problem or in_words(problem_of(error))
+    else:
+        return _empty(state, wanted, problem)
     return {
         "page": "why",
-        "wanted": wanted,
-        "typed": typed,
+        "wanted": plain,
+        "typed": wanted.other,
         "problem": problem,
-        "beside": bool(problem) and wanted.one == one,
+        "beside": bool(problem) and plain.one == wanted.one,
         "view": view,
-        **_drawn(view, wanted),
+        **_drawn(view, plain),
         "kinds": charts.GROUPS,
         "also": tuple(state.also),
         "Choice": Choice,
-        "title": wanted.ask.question,
-        "twin": wanted.twin(),
+        "title": plain.ask.question,
+        "twin": plain.twin(),
     }
 
 
