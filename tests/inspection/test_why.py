@@ -289,7 +289,11 @@ def test_what_a_reader_decided_is_told_only_where_the_exact_score_says_otherwise
     assert (told.cause, told.winner) == ("read", "a")
     assert "by the exact score “1865” leads by 2.50" in told.sentence
     first["by_kind"] = {"dense start": 4.0}
-    assert judged(index, deepcopy(first), deepcopy(second)).cause == "all agree"
+    told = judged(index, deepcopy(first), deepcopy(second))
+    assert told.cause == "all agree"
+    assert "read again already" in told.remedy
+    del first["read_logits"]
+    assert "read again:" in judged(index, first, second).remedy
 
 
 def test_a_cure_puts_the_loser_first(index: Index) -> None:
