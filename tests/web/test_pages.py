@@ -73,7 +73,7 @@ def test_strategy_filters_and_rank_are_read_from_the_address(client: TestClient)
     assert "found by sparse and dense" not in page.text
     assert re.findall(r'data-rank="(\d)" open', page.answer.text) == ["2"]
     assert page.answer.text.count('class="explanation"') == 1  # the others are drawn when they are opened
-    assert re.search(r'aria-current="true" title="[^"]*">3<', page.answer.text)
+    assert re.search(r'aria-current="true" title="([^"]+)">3<span class="sr">, \1<', page.answer.text)
 
 
 def test_the_unit_is_read_from_the_address(client: TestClient) -> None:
