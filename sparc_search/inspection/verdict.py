@@ -71,7 +71,8 @@ def verdict(question: QuestionView, a: ScoredPhrase, b: ScoredPhrase, filters: M
     case = Case(question, won, lost, lead, filters)
     cause = next(cause for cause in CAUSES if cause.fits(case))
     winner = "b" if won is b else "a"
-    return Verdict(cause.name, cause.sentence(case), cause.remedy, winner)
+    remedy = _WAS_READ if cause.remedy == _READ and won.read_logits and lost.read_logits else cause.remedy
+    return Verdict(cause.name, cause.sentence(case), remedy, winner)
 
 
 def _before(one: ScoredPhrase, other: ScoredPhrase) -> bool:
@@ -174,6 +175,7 @@ def _decisive(case: Case, group: Group | None = None) -> str:
 
 
 _READ = "If that is wrong, read again: a reader sees question and passage together."
+_WAS_READ = "Both were read again already. If that is wrong, ask with other words."
 
 CAUSES: Sequence[Cause] = (
     Cause(

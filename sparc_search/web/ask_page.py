@@ -19,7 +19,7 @@ from . import charts
 from .api import view_of
 from .excerpt import Excerpt, excerpt, one_line
 from .parameters import Wrong
-from .problems import in_words, page_remedy, problem_of
+from .problems import in_words, problem_of
 from .replies import page_response
 from .requests import Ask, ask_of
 from .state import AppState, state_of
@@ -85,8 +85,7 @@ async def page(request: Request) -> Response:
         try:
             return shown(state, wanted)
         except (UsageError, NotThere) as error:  # told on the page as it was, the question still in its box
-            problem = problem_of(error)
-            said = {"q": Wrong(f"{in_words(problem)} {page_remedy(problem)}")}
+            said = {"q": Wrong(in_words(problem_of(error)))}
             return _empty(state, replace(wanted, wrong={**said, **wanted.wrong}))
 
     return await page_response(request, "ask.html", work)

@@ -171,7 +171,7 @@ class Parameters:
         """The value of a parameter that may be there once."""
         values = self._query.getlist(parameter.name)
         read: Value | Default = default
-        with self._on_a_page(parameter.name, values):
+        with self.on_a_page(parameter.name, values):
             if len(values) > 1:
                 raise invalid(parameter.name, f"{parameter.name!r} is given twice", "give it once")
             if values:
@@ -182,17 +182,17 @@ class Parameters:
         """The values of a repeated one, each once; on a page empty ones (an input left blank) are passed over."""
         name, most = parameter.name, self._limits.filters
         values = dict.fromkeys(value for value in self._query.getlist(name) if value or self._strict)
-        with self._on_a_page(name, ()):
+        with self.on_a_page(name):
             if len(values) > most:
                 raise invalid(name, f"{name!r} is given {len(values)} times", f"at most {most} are taken")
         read = []
         for value in list(values)[:most]:
-            with self._on_a_page(name, (value,)):
+            with self.on_a_page(name, (value,)):
                 read.append(parameter.value(short(name, value, self._limits)))
         return tuple(read)
 
     @contextmanager
-    def _on_a_page(self, name: str, given: Sequence[str]) -> Iterator[None]:
+    def on_a_page(self, name: str, given: Sequence[str] = ()) -> Iterator[None]:
         """Keep a problem to be shown beside its field, unless it is an answer of its own."""
         try:
             yield

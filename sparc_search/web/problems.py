@@ -76,14 +76,19 @@ def in_words(problem: HttpProblem) -> str:
     """A problem as it is told beside a field of a page."""
     if problem.type == "invalid_parameter" and problem.parameter in _FIELDS:
         return _FIELDS[problem.parameter]
-    told = f"{problem.message}: {problem.remedy}" if problem.remedy else problem.message
+    remedy = _REMEDIES.get(problem.type, "") if _is_command(problem.remedy) else problem.remedy
+    told = f"{problem.message}: {remedy.removesuffix('.')}" if remedy else problem.message
     return f"{told[:1].upper()}{told[1:]}."
 
 
 def page_remedy(problem: HttpProblem) -> str:
     """What to do about an error, for whoever looks at a page."""
     told = _REMEDIES.get(problem.type, problem.remedy)
-    return "" if "--" in told or "sparc-search " in told else told
+    return "" if _is_command(told) else told
+
+
+def _is_command(remedy: str) -> bool:
+    return "--" in remedy or "sparc-search " in remedy
 
 
 def problem_of(error: Exception) -> HttpProblem:

@@ -32,7 +32,7 @@ from .parameters import (
     short,
     text,
 )
-from .problems import conflicting, in_words, invalid
+from .problems import conflicting, invalid
 from .rendering import passage_path, with_query
 
 Query = list[tuple[str, object]]
@@ -177,12 +177,10 @@ def ask_of(query: QueryParams, known: ApiParameters, settings: Settings, *, stri
     where = given.each(known.only)
     for key, value in where:
         if dict(where)[key] != value:
-            problem = conflicting(
-                "where", f"two values of {key!r} are asked for", "a passage has one: ask once for each"
-            )
-            if strict:
-                raise problem
-            given.wrong["where"] = Wrong(in_words(problem))
+            with given.on_a_page("where"):
+                raise conflicting(
+                    "where", f"two values of {key!r} are asked for", "a passage has one: ask once for each"
+                )
     where = tuple(dict(where).items())
     return Ask(
         given.one(known.q, ""),

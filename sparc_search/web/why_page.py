@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,16 +14,20 @@ from sparc_search.errors import NotThere, UsageError
 from sparc_search.index import cleaned
 from sparc_search.inspection import Choice, Difference, Mark, Piece, QuestionView, ReturnedAnswer, ScoredPhrase, WhyView
 from sparc_search.inspection.verdict import GROUPS, Group, by_group
+from sparc_search.inspection.why import Cure
 
 from . import charts
 from .api import why_view
 from .painting import PaintedPiece, painted, strong, worth
+from .problems import in_words, problem_of
 from .replies import page_response
 from .state import AppState, state_of
 from .why_request import WhyRequest, why_of
 
 ROWS = 14
 """Differences that are shown one by one; the rest is summed up."""
+MOST = 30
+"""Factors that a slider may reach."""
 _VISIBLE = 0.005
 """Less is nothing to the eye."""
 
@@ -64,7 +69,9 @@ def _empty(state: AppState, wanted: WhyRequest, problem: str = "") -> dict[str, 
         "page": "why",
         "wanted": wanted,
         "view": None,
+        "passages": state.index.engine.statistics().passages,
         "problem": problem,
+        "beside": False,
         "title": "Why",
         "also": (),
         "Choice": Choice,
@@ -73,32 +80,27 @@ def _empty(state: AppState, wanted: WhyRequest, problem: str = "") -> dict[str, 
 
 def _view(state: AppState, wanted: WhyRequest) -> dict[str, Any]:
     problem = ""
-    try:
-        view = why_view(state, wanted)
-    except (NotThere, UsageError) as error:  # the page stays, with what is wrong beside the fields
-        problem, plain = f"{error.message}: {error.remedy}" if error.remedy else error.message, wanted
+    for plain in (wanted, replace(wanted, other=None), replace(wanted, one=None, other=None)):
         try:
-            plain = replace(wanted, other=None)
             view = why_view(state, plain)
-        except (NotThere, UsageError):
-            try:
-                plain = replace(wanted, one=None, other=None)
-                view = why_view(state, plain)
-            except NotThere:
-                return _empty(state, wanted, problem)
-        wanted = plain
+            break
+        except (NotThere, UsageError) as error:  # the page stays, with what is wrong beside the fields
+            problem = problem or in_words(problem_of(error))
+    else:
+        return _empty(state, wanted, problem)
     return {
         "page": "why",
-        "wanted": wanted,
-        "typed": wanted,
+        "wanted": plain,
+        "typed": wanted.other,
         "problem": problem,
+        "beside": bool(problem) and plain.one == wanted.one,
         "view": view,
-        **_drawn(view, wanted),
+        **_drawn(view, plain),
         "kinds": charts.GROUPS,
         "also": tuple(state.also),
         "Choice": Choice,
-        "title": wanted.ask.question,
-        "twin": wanted.twin(),
+        "title": plain.ask.question,
+        "twin": plain.twin(),
     }
 
 
@@ -120,6 +122,7 @@ def _drawn(view: WhyView, wanted: WhyRequest) -> dict[str, Any]:
         **_differences(rows, numbers),
         "what_if": _what_if(view),
         "totals": _totals(view),
+        "reach": {group: reach(view.cures, group) for group in GROUPS},
     }
 
 
@@ -209,6 +212,12 @@ def _what_if(view: WhyView) -> list[WhatIfRow]:
             title = phrase.passage.title or phrase.passage.document_id
             rows.append(WhatIfRow(phrase.text, title, None, letter, by_group(phrase.by_kind), phrase.score, choice))
     return sorted(rows, key=lambda row: -row.score)
+
+
+def reach(cures: Sequence[Cure], group: Group) -> int:
+    """How far the slider of a part goes: beyond the weight that is told to cure the error, unless that is absurd."""
+    told = [math.ceil(1.1 * cure.least) for cure in cures if cure.part == group]
+    return max(3, *(most for most in told if most <= MOST), 0)
 
 
 def _weighable(answer: ReturnedAnswer, letter: str) -> WhatIfRow:

@@ -62,36 +62,46 @@ def _pairs(choice: Choice | None, rank: str, prefix: str) -> Query:
 def why_of(query: QueryParams, known: ApiParameters, settings: Settings, *, strict: bool) -> WhyRequest:
     """What an address asks."""
     given = Parameters(query, known.limits, known.why if strict else None)
+    asking = [parameter.name for parameter in (known.q, known.k, known.strategy, known.only, known.read)]
     asked = ask_of(
-        QueryParams([pair for pair in query.multi_items() if pair[0] != "against"]), known, settings, strict=False
+        QueryParams([pair for pair in query.multi_items() if pair[0] in asking]), known, settings, strict=strict
     )
     if strict and not asked.question.strip():
         raise invalid("q", "there is no question", "send one as ?q=…")
     rank = given.one(known.other, "")
-    try:
-        one = Choice(
-            answer=given.one(known.answer, None),
-            passage=given.one(known.of_passage, ""),
-            phrase=given.one(known.phrase, ""),
-            span=given.one(known.span, None),
-        )
-        other = Choice(
-            answer=int(rank) if rank.isdecimal() else None,
-            tfidf=rank == "tfidf",
-            passage=given.one(known.other_passage, ""),
-            phrase=given.one(known.other_phrase, ""),
-            span=given.one(known.other_span, None),
-            index=given.one(known.other_index, ""),
-        )
-    except UsageError as error:
-        raise conflicting("against", error.message, error.remedy) from error
-    nothing = Choice()
-    return WhyRequest(
-        replace(asked, unit="phrase", all=False, explain=False, rank=1, against=None),
-        one if one != nothing else None,
-        other if other != nothing else None,
-        given.one(known.weights, False),
+    one = _choice(
+        given,
+        "answer",
+        answer=given.one(known.answer, None),
+        passage=given.one(known.of_passage, ""),
+        phrase=given.one(known.phrase, ""),
+        span=given.one(known.span, None),
     )
+    other = _choice(
+        given,
+        "against",
+        answer=int(rank) if rank.isdecimal() else None,
+        tfidf=rank == "tfidf",
+        passage=given.one(known.other_passage, ""),
+        phrase=given.one(known.other_phrase, ""),
+        span=given.one(known.other_span, None),
+        index=given.one(known.other_index, ""),
+    )
+    every = given.one(known.weights, False)
+    wrong = {**asked.wrong, **given.wrong}
+    ask = replace(asked, unit="phrase", all=False, explain=False, rank=1, against=None, wrong=wrong)
+    return WhyRequest(ask, one, other, every)
+
+
+def _choice(given: Parameters, name: str, **fields: Any) -> Choice | None:
+    """What is chosen, if anything is."""
+    choice = None
+    with given.on_a_page(name):
+        try:
+            choice = Choice(**fields)
+        except UsageError as error:
+            raise conflicting(name, error.message, error.remedy) from error
+    return choice if choice != Choice() else None
 
 
 def score_of(query: QueryParams, known: ApiParameters) -> tuple[str, str, int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from itertools import product
 
@@ -16,8 +17,8 @@ from sparc_search.encoder import Encoder
 from sparc_search.errors import NotThere, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import Choice, ScoredPhrase, question_view, score_view, to_json, why_view
-from sparc_search.inspection.verdict import CAUSES
-from sparc_search.records import Document, EncodedPassage, Passage, Phrases
+from sparc_search.inspection.verdict import CAUSES, Verdict, verdict
+from sparc_search.records import Document, EncodedPassage, Passage, Phrases, ReadLogits
 
 from .conftest import Make
 
@@ -243,6 +244,56 @@ def test_causes_are_told_apart() -> None:
     names = [cause.name for cause in CAUSES]
     assert len(set(names)) == len(names)
     assert {"filtered out", "not proposed", "dense outvotes sparse", "boundary", "unknown words"} <= set(names)
+
+
+def judged(index: Index, a: dict[str, object], b: dict[str, object], unknown: str = "") -> Verdict:
+    """The verdict on two phrases that are both paid for, of two passages, with these fields changed."""
+    view = why_view(index, QUESTION, Choice(passage="alps/0", phrase="1858"), Choice(passage="alps/1", phrase="1865"))
+    assert view.b is not None
+    phrases = []
+    for phrase, changes in ((view.a, a), (view.b, b)):
+        by_kind = {**dict.fromkeys(phrase.by_kind, 0.0), **changes.pop("by_kind", {})}  # type: ignore[dict-item]
+        fixed = {"rank": None, "roads": (), "marks": view.a.marks, "by_kind": by_kind, "score": sum(by_kind.values())}
+        phrases.append(replace(phrase, **(fixed | changes)))  # type: ignore[arg-type]
+    pieces = view.question.pieces
+    if unknown:
+        pieces = (replace(pieces[0], piece="[UNK]", text=unknown), *pieces[1:])
+    return verdict(replace(view.question, pieces=pieces), *phrases, {})
+
+
+def test_dense_and_sparse_may_outvote_each_other(index: Index) -> None:
+    dense = {"by_kind": {"dense start": 3.0, "sparse start": 1.0}}
+    sparse = {"by_kind": {"dense start": 1.0, "sparse start": 2.0}}
+    told = judged(index, deepcopy(dense), deepcopy(sparse))
+    assert (told.cause, told.winner) == ("dense outvotes sparse", "a")
+    assert "dense +2.00 for “1858”, sparse -1.00: together with the rest +1.00" in told.sentence
+    assert judged(index, deepcopy(sparse), deepcopy(dense)).winner == "b"
+    sparse["by_kind"]["sparse start"] = 5.0
+    told = judged(index, deepcopy(dense), deepcopy(sparse))
+    assert (told.cause, told.winner) == ("sparse outvotes dense", "b")
+    assert "sparse +4.00 for “1865”, dense -2.00" in told.sentence
+    both = {"by_kind": {"dense start": 4.0, "sparse start": 6.0}}
+    assert judged(index, deepcopy(dense), both).cause == "all agree"
+
+
+def test_a_word_that_the_model_does_not_know_is_named(index: Index) -> None:
+    told = judged(index, {"by_kind": {"dense start": 3.0}}, {}, unknown="☃")
+    assert told.cause == "unknown words"
+    assert "does not know '☃' of the question" in told.sentence
+
+
+def test_what_a_reader_decided_is_told_only_where_the_exact_score_says_otherwise(index: Index) -> None:
+    first = {"rank": 1, "read_logits": ReadLogits(5.0, 4.0, 1.0), "by_kind": {"dense start": 1.0}}
+    second = {"rank": 2, "read_logits": ReadLogits(2.0, 1.0, 1.0), "by_kind": {"dense start": 3.5}}
+    told = judged(index, deepcopy(first), deepcopy(second))
+    assert (told.cause, told.winner) == ("read", "a")
+    assert "by the exact score “1865” leads by 2.50" in told.sentence
+    first["by_kind"] = {"dense start": 4.0}
+    told = judged(index, deepcopy(first), deepcopy(second))
+    assert told.cause == "all agree"
+    assert "read again already" in told.remedy
+    del first["read_logits"]
+    assert "read again:" in judged(index, first, second).remedy
 
 
 def test_a_cure_puts_the_loser_first(index: Index) -> None:

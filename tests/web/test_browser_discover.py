@@ -185,6 +185,22 @@ def test_text_of_a_passage_can_be_selected_and_copied(tab: Tab) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == f"curl '{tab.address}/api/passages/alps%2F1'"
 
 
+@pytest.mark.parametrize("path", ["/passages/alps/1", "/why?q=Who+climbed+the+Matterhorn%3F"])
+def test_with_alt_held_a_drag_selects_text_and_chooses_nothing(tab: Tab, path: str) -> None:
+    page = tab.go(path)
+    address = page.url
+    first, last = (page.locator("[data-tokens] .tok").nth(at).bounding_box() for at in (0, 3))
+    page.keyboard.down("Alt")
+    page.mouse.move(first["x"] + 1, first["y"] + first["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(last["x"] + last["width"] - 1, last["y"] + last["height"] / 2, steps=4)
+    assert page.locator(".dragging").count() == 0
+    page.mouse.up()
+    page.keyboard.up("Alt")
+    assert len(page.evaluate("String(getSelection())").split()) >= 3
+    assert page.url == address
+
+
 def test_a_narrow_screen_breaks_no_word_of_a_comparison(browser: Any, address: str) -> None:
     tab = Tab(browser, address, viewport={"width": 375, "height": 812})
     page = tab.go(ASK)

@@ -103,7 +103,7 @@ def test_completion(client: TestClient, typed: str, term: str) -> None:
 
 def test_an_empty_index_says_what_to_do(make_index: MakeIndex) -> None:
     client = client_of(create_app(make_index([])))
-    for path in ("/", "/discover", "/features", "/?q=Who%3F"):
+    for path in ("/", "/discover", "/features", "/features/the", "/index", "/?q=Who%3F", "/why", "/why?q=Who%3F"):
         page = Page(client, path)
         assert "sparc-search ingest" in page.text, path
         assert "one of 0 passages" not in page.text

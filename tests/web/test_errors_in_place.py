@@ -34,7 +34,8 @@ def test_a_phrase_after_a_word_was_chosen_without_a_script(client: TestClient) -
 
 @pytest.mark.parametrize(
     "path", ["/passages/nosuch", "/passages/alps/1?phrase=zebra", "/passages/alps/1?token=999", "/?q=Who%3F&rank=40",
-             "/nosuch", "/features/%20", "/?q=Who%3F&k=999", "/passages/alps/1?n=7", "/discover?size=0"],
+             "/nosuch", "/features/%20", "/?q=Who%3F&k=999", "/passages/alps/1?n=7", "/discover?size=0",
+             "/why?q=Who%3F&against_passage=no"],
 )  # fmt: skip
 def test_no_page_names_an_option_of_the_command_line(client: TestClient, path: str) -> None:
     text = client.get(path, headers=PAGE).text
@@ -48,3 +49,7 @@ def test_a_number_out_of_range_is_told_and_the_question_answered(client: TestCli
     assert answer.status_code == 422
     assert "<mark>" in answer.text
     assert "1 to 50" in answer.text
+
+
+def test_an_empty_question_is_told_once(client: TestClient) -> None:
+    assert ">The question is empty: ask something.</p>" in client.get("/?q=%01", headers=PAGE).text

@@ -73,7 +73,7 @@ def test_strategy_filters_and_rank_are_read_from_the_address(client: TestClient)
     assert "found by sparse and dense" not in page.text
     assert re.findall(r'data-rank="(\d)" open', page.answer.text) == ["2"]
     assert page.answer.text.count('class="explanation"') == 1  # the others are drawn when they are opened
-    assert re.search(r'aria-current="true" title="[^"]*">3<', page.answer.text)
+    assert re.search(r'aria-current="true" title="([^"]+)">3<span class="sr">, \1<', page.answer.text)
 
 
 def test_the_unit_is_read_from_the_address(client: TestClient) -> None:
@@ -155,6 +155,14 @@ def test_looking_up_a_feature_without_a_script(client: TestClient) -> None:
     sent = client.get("/features?name=gold dome", follow_redirects=False)
     assert (sent.status_code, sent.headers["location"]) == (303, "/features/gold%20dome")
     assert "climbed" in Page(client, "/features").text
+
+
+@pytest.mark.parametrize("path", ["/?q=Who%3F", "/why?q=Who%3F", "/passages/alps/1", "/features/eiger", "/index"])
+def test_words_of_this_program_are_explained_where_they_stand(client: TestClient, path: str) -> None:
+    page = Page(client, path).text
+    assert "What the words mean" in page
+    assert "a piece that goes on with the word before it" in page
+    assert ("do this start and this end belong together?" in page) == ("q=" in path)
 
 
 def test_the_index_page(client: TestClient) -> None:

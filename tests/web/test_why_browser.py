@@ -144,6 +144,23 @@ def test_keys_are_enough(tab: Any) -> None:
     assert page.locator("[data-group=sparse] + output").inner_text() == "× 3.00"
 
 
+def test_the_focus_stays_and_the_verdict_is_announced(tab: Any) -> None:
+    page = tab.go(WHY)
+    verdict = page.query_selector(".verdict[role=status]")
+    page.locator(".side-a .painted [tabindex='0']").focus()
+    page.keyboard.press("ArrowRight")
+    word = page.evaluate("document.activeElement.id")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**against_span**")
+    tab.shows(".side-b h2", page.evaluate("id => document.getElementById(id).firstChild.textContent", word))
+    assert page.evaluate("document.activeElement.id") == word
+    assert page.evaluate("told => told.isConnected", verdict)  # the element that was there, with other words in it
+    page.locator("#all").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#all[aria-current]")
+    assert page.evaluate("document.activeElement.id") == "all"
+
+
 def test_from_an_answer_to_its_passage_and_on_the_question_stays(tab: Any) -> None:
     page = tab.go("/?q=Who+climbed+the+Matterhorn%3F")
     page.locator(".source a").first.click()

@@ -5,7 +5,12 @@ from __future__ import annotations
 import html
 import re
 
+import pytest
 from starlette.testclient import TestClient
+
+from sparc_search.inspection.verdict import GROUPS
+from sparc_search.inspection.why import Cure
+from sparc_search.web.why_page import reach
 
 from .test_pages import Page
 
@@ -43,3 +48,37 @@ def test_answers_and_passages_lead_to_why_and_keep_the_question(client: TestClie
     assert "passage=alps%2F1" in why
     assert client.get(why).status_code == 200
     assert all("q=Who" in href for href in passage.hrefs("/passages/"))
+
+
+def test_what_is_wrong_beside_a_is_told_beside_its_fields_which_keep_it(client: TestClient) -> None:
+    page = client.get(WHY + "&against_passage=nowhere").text
+    assert 'value="nowhere" aria-invalid="true" aria-describedby="any-error"' in page
+    told = re.search('id="any-error"[^>]*>([^<]+)', page)
+    assert told
+    assert html.unescape(told[1]) == "There is no passage 'nowhere' in the index: Discover lists what there is."
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("&where=abc", "A filter is a key of the metadata"),
+        ("&k=0", "give a whole number from 1 to 50"),
+        ("&strategy=best", "choose one of"),
+        ("&answer=1&phrase=Whymper", "exclude each other"),
+        ("&against=2&against_phrase=Whymper", "exclude each other"),
+    ],
+)
+def test_what_cannot_be_read_is_told_on_the_page_and_refused_by_the_api(
+    client: TestClient, wrong: str, told: str
+) -> None:
+    page = client.get(WHY + wrong, headers={"accept": "text/html"})
+    assert page.status_code == 200
+    assert told in page.text
+    assert 'class="side side-a"' in page.text
+    assert client.get("/api" + WHY + wrong).status_code in (409, 422)
+
+
+def test_a_slider_reaches_the_weight_that_is_told_to_cure(client: TestClient) -> None:
+    assert re.findall(r'max="(\d+)" step[^>]*data-group="(\w+)"', client.get(WHY).text)[1] == ("3", "sparse")
+    cures = [Cure("sparse", 11.65, None), Cure("dense", 0.2, 0.4), Cure("lexical", 4000.0, None)]
+    assert [reach(cures, group) for group in GROUPS] == [3, 13, 3]

@@ -29,5 +29,5 @@ show();
 let alt = false;
 document.addEventListener("pointerdown", (event) => { alt = event.altKey; }, true);
 document.addEventListener("selectstart", (event) => {
-  if (!alt && event.target.parentElement?.closest("a.tok")) event.preventDefault();
+  if (!alt && event.target.parentElement?.closest("[data-tokens] .tok")) event.preventDefault();
 });

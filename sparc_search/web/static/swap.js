@@ -69,6 +69,7 @@ function remember(element) {
   return () => {
     const again = key && document.querySelector(key);
     if (!again || again === document.activeElement) return;
+    if (again.tabIndex < 0) again.tabIndex = -1; // a word of a text, which takes the focus only if it is told so
     again.focus({ preventScroll: true });
     if (typeof at === "number" && again.setSelectionRange) again.setSelectionRange(at, at);
   };

@@ -33,7 +33,12 @@ function choose() {
 
 document.addEventListener("pointerdown", (event) => {
   const token = event.target.closest?.("[data-tokens] .tok");
-  if (!token || event.button) return;
+  if (event.button) return;
+  if (!token || event.altKey) { // begun elsewhere, or with Alt held: text is selected as anywhere else
+    from = to = null;
+    draw();
+    return;
+  }
   if (!event.shiftKey) from = token;
   to = token;
   dragged = false;
