@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -53,8 +54,9 @@ def fitted(limits: WebLimits) -> WebLimits:
 
 def serve(app: ASGIApp, listening: socket.socket, limits: WebLimits) -> None:
     """Answer until told to stop (Ctrl-C, SIGTERM); requests that run are answered first."""
-    with _stopped_quietly(), seldom():
-        uvicorn.Server(configuration(app, limits)).run(sockets=[listening])
+    server = uvicorn.Server(configuration(app, limits))
+    with _stopped_quietly(server), seldom():
+        server.run(sockets=[listening])
 
 
 def configuration(app: ASGIApp, limits: WebLimits, grace: int = GRACE) -> uvicorn.Config:
@@ -74,10 +76,17 @@ def configuration(app: ASGIApp, limits: WebLimits, grace: int = GRACE) -> uvicor
 
 
 @contextlib.contextmanager
-def _stopped_quietly() -> Iterator[None]:
-    """The server sends itself the signal again that stopped it; being told to stop is no failure."""
+def _stopped_quietly(server: uvicorn.Server) -> Iterator[None]:
+    """Being told to stop is no failure, before the server listens for it (it begins to stop then) or after.
+
+    It sends itself the signal again that stopped it, when it has given back the handlers of these.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        server.should_exit = True
+
     signals = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: None) for number in signals]
+    before = [signal.signal(number, stop) for number in signals]
     try:
         yield
     finally:

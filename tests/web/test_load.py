@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -15,8 +16,10 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
+import uvicorn
 
 from sparc_search.index import Index
+from sparc_search.web import serving
 from sparc_search.web.app import create_app
 from sparc_search.web.limits import WebLimits
 
@@ -110,6 +113,18 @@ def test_told_to_stop_it_answers_what_runs_and_ends_well(serve_process: ServePro
         assert process.wait(300) == 0
         assert process.stderr is not None
         assert "Stopped." in process.stderr.read()
+
+
+def test_told_to_stop_before_it_has_begun_it_stops(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = uvicorn.Server.run
+
+    def run(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        begin(server, sockets)
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    with serving.bound("127.0.0.1", 0) as listening:
+        serving.serve(create_app(index), listening, WebLimits())
 
 
 def test_several_processes_answer_as_one_does_and_end_with_the_first(serve_process: ServeProcess, index: Index) -> None:
