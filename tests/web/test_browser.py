@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -228,19 +228,24 @@ def test_readable_without_scripts(browser: Any, address: str) -> None:
 
 @pytest.mark.parametrize("width", [390, 820, 1280])
 def test_no_page_is_wider_than_the_screen(browser: Any, address: str, width: int) -> None:
-    tab = Tab(browser, address, viewport={"width": width, "height": 844})
-    for path in PAGES:
-        page = tab.go(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    not_wider_than_the_screen(Tab(browser, address, viewport={"width": width, "height": 844}), PAGES)
+
+
+def not_wider_than_the_screen(tab: Tab, paths: Iterable[str]) -> None:
+    for path in paths:
+        assert tab.go(path).evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     tab.finish()
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])
 def test_accessible(browser: Any, address: str, system: str) -> None:
+    accessible(Tab(browser, address, color_scheme=system), PAGES)
+
+
+def accessible(tab: Tab, paths: Iterable[str]) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    tab = Tab(browser, address, color_scheme=system)
-    for path in PAGES:
+    for path in paths:
         found = Axe().run(tab.go(path))
         told = [(v["id"], [node["html"][:120] for node in v["nodes"][:3]]) for v in found.response["violations"]]
         assert told == [], path

@@ -192,23 +192,12 @@ def test_without_scripts(browser: Any, address: str) -> None:
 
 @pytest.mark.parametrize("width", [375, 768, 1280])
 def test_not_wider_than_the_screen(browser: Any, address: str, width: int) -> None:
-    tab = Tab(browser, address, viewport={"width": width, "height": 800})
-    for path in ADDRESSES:
-        page = tab.go(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-    tab.finish()
+    pages.not_wider_than_the_screen(Tab(browser, address, viewport={"width": width, "height": 800}), ADDRESSES)
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])
 def test_accessible(browser: Any, address: str, system: str) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
-    tab = Tab(browser, address, color_scheme=system)
-    for path in ADDRESSES:
-        found = Axe().run(tab.go(path))
-        told = [(v["id"], [node["html"][:120] for node in v["nodes"][:3]]) for v in found.response["violations"]]
-        assert told == [], path
-    tab.context.close()
+    pages.accessible(Tab(browser, address, color_scheme=system), ADDRESSES)
 
 
 def test_on_paper_the_paint_stays_and_the_controls_go(tab: Any) -> None:
