@@ -130,12 +130,12 @@ class _Campaign:
     def _while_stopped(self, index: Engine, child: Child, models: list[Model], name: str) -> None:
         self._ask(index, child, models, name)
         try:
-            open_engine(self._settings, self._oracle.encoder.fingerprint, writable=True).close()
+            with open_engine(self._settings, self._oracle.encoder.fingerprint, writable=True):
+                if _holds_a_lock(child.pid):
+                    self._tally.contradict(f"{name}: there were two writers")
+                self._tally.add("second writer", "alone: the first was just between two openings, or at its end")
         except IndexLocked:
             self._tally.add("second writer", "told of the first")
-        else:
-            if child.is_running():
-                self._tally.contradict(f"{name}: there were two writers")
         os.kill(child.pid, signal.SIGCONT)
         time.sleep(0.05)
         os.kill(child.pid, signal.SIGKILL)
@@ -204,3 +204,9 @@ TROUBLES: Final[Mapping[str, Trouble]] = {
     "passing disk error": Trouble(_failing("WS", errno.EIO, 1500, 1)),
     "read error": Trouble(_failing("r", errno.EIO, 1500, 1)),
 }
+
+
+def _holds_a_lock(pid: int) -> bool:
+    """Whether a process holds a lock on a whole file, as a writer does. Those of SQLite are of another kind."""
+    locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    return any(fields[1] == "FLOCK" and int(fields[4]) == pid for fields in locks)
