@@ -58,6 +58,8 @@ def ask(
     from sparc_search.index import Index
 
     with Index(settings) as index:
+        if questions and not many:
+            index.encoder.expect_one_question()
         index.prepare()
         if questions is None:
             from .ask_prompt import converse

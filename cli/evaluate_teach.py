@@ -19,9 +19,17 @@ from .train import weighed_files
 @click.argument("data", nargs=-1, required=True, type=PATH)
 @click.option("--out", required=True, type=PATH, help="The teacher file.")
 @option("--keep", default=8, type=click.IntRange(1, 64), help="Likeliest starts and ends of a question that are kept.")
+@option(
+    "--share",
+    default=1.0,
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Share of the questions that the reader is asked; the others are trained on by their answers alone.",
+)
 @click.option("--threads", default=0, help="Processor threads; 0 lets onnxruntime choose.")
 @json_option
-def teach(reader: Path, data: tuple[Path, ...], out: Path, keep: int, threads: int, as_json: bool) -> None:
+def teach(
+    reader: Path, data: tuple[Path, ...], out: Path, keep: int, share: float, threads: int, as_json: bool
+) -> None:
     """Write down where a reader seeks the answers.
 
     READER is a folder that `train-reader` wrote, DATA are files in SQuAD's format. `sparc-search train --teacher`
@@ -30,13 +38,13 @@ def teach(reader: Path, data: tuple[Path, ...], out: Path, keep: int, threads: i
     from sparc_search.cross_encoder.data import asked_in
     from sparc_search.cross_encoder.files import TOKENIZER
     from sparc_search.cross_encoder.reading import open_cross_encoder
-    from sparc_search.cross_encoder.teaching import opinions
+    from sparc_search.cross_encoder.teaching import opinions, share_of
     from sparc_search.training.report import data_record
     from sparc_search.training.teacher import write_teacher
 
     network = open_cross_encoder(reader, threads=threads)
     files = weighed_files(data, ())
-    asked = asked_in(files)
+    asked = share_of(asked_in(files), share)
     rows: list[Any] = []
     with progress() as bar:
         task = bar.add_task("reading", total=len(asked))

@@ -19,19 +19,24 @@ _SHOWN: Final = 100
 
 
 class Rejects:
-    """The rejects of a run: why, how often, and one file for each reason."""
+    """What a run left out: why, how often, and of rejects one file for each reason."""
 
     def __init__(self) -> None:
         self.reasons: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
         self.examples: dict[str, Outcome] = {}
 
     def update(self, event: Event) -> None:
         """Look at what happened."""
         from sparc_search.loaders.outcomes import Outcome
 
-        if isinstance(event, Outcome) and event.kind == "rejected":
+        if not isinstance(event, Outcome):
+            return
+        if event.kind == "rejected":
             self.reasons[event.reason] += 1
             self.examples.setdefault(event.reason, event)
+        elif event.kind == "skipped":
+            self.skipped[event.reason] += 1
 
 
 def show_summary(summary: Summary, rejects: Rejects, settings: Settings) -> None:
@@ -44,9 +49,11 @@ def show_summary(summary: Summary, rejects: Rejects, settings: Settings) -> None
     others = {kind: getattr(summary, kind) for kind in ("unchanged", "renamed", "deleted", "skipped", "unfinished")}
     if any(others.values()):
         result(", ".join(f"{count:,} {kind}" for kind, count in others.items() if count))
+    _show_skipped(rejects.skipped)
     if summary.gone:
         files = f"{counted(summary.gone, 'known file')} {'is' if summary.gone == 1 else 'are'} gone"
-        result(f"{files}: their documents are still answered; the same command with --sync deletes them")
+        held = "what it held is" if summary.gone == 1 else "what they held is"
+        result(f"{files}: {held} still answered; the same command with --sync deletes that")
     for passage in summary.first_passages:
         result(f"  {_shown(passage)}")
     if summary.left_out:
@@ -63,6 +70,20 @@ def show_summary(summary: Summary, rejects: Rejects, settings: Settings) -> None
     if not (summary.dry_run or summary.stopped or summary.found_nothing):
         elsewhere = f" --index {settings.index}" if settings.sources.get("index", "").startswith("flag") else ""
         result(f'Next: sparc-search ask "…"{elsewhere}')
+
+
+def _show_skipped(reasons: Counter[str]) -> None:
+    """Why files were left out, so that one notices if they are one's own, and what takes them in."""
+    from sparc_search.loaders.ignored import is_ignored
+
+    if not reasons:
+        return
+    most = ", ".join(f"{reason} {count:,}" for reason, count in reasons.most_common(_REASONS))
+    others = len(reasons) - _REASONS
+    more = f", and {counted(others, 'other reason')}" if others > 0 else ""
+    result(f"  {most}{more}")
+    if any(map(is_ignored, reasons)):
+        result("  --no-ignore takes in what .gitignore names, packages and build results")
 
 
 def _languages(summary: Summary) -> str:

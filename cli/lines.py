@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -37,9 +36,15 @@ def colours() -> bool:
     return _styles() and not os.environ.get("NO_COLOR")
 
 
+def _terminal_width() -> int:
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
+
+
 def print_line(*parts: Part, indent: int = 0) -> None:
     """Print one line on stdout."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    width = _terminal_width() if sys.stdout.isatty() else sys.maxsize
     for line in _wrapped(parts, max(width - indent, 20)):
         text = "".join(map(_painted, line)) if _styles() else "".join(part.text for part in line)
         sys.stdout.write(f"{' ' * indent}{text}\n" if text else "\n")

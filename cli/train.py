@@ -174,10 +174,12 @@ def run(
     import torch
 
     from sparc_search.model.files import sha256_of
+    from sparc_search.training.allocator import keep_freed_memory
     from sparc_search.training.heading_paths import HeadingPaths
     from sparc_search.training.loop import Training
     from sparc_search.training.start import start_model
 
+    keep_freed_memory()
     torch.manual_seed(options["seed"])
     if options["threads"]:
         torch.set_num_threads(options["threads"])

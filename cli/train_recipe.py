@@ -8,6 +8,9 @@
     [reader]                          # optional; options of `evaluate train-reader`: the teacher
     epochs = 2
 
+    [teacher]                         # optional; options of `evaluate teach`
+    share = 0.5
+
     [[stretch]]                       # options of `train`; each goes on from the weights of the one before
     name = "taught"
     teacher = true
@@ -34,7 +37,7 @@ from .evaluate_teach import teach
 from .terminal import note
 from .train import train
 
-_TOP = {"base", "data", "reader", "stretch"}
+_TOP = {"base", "data", "reader", "teacher", "stretch"}
 _OURS = {"base", "out", "weight", "checkpoint", "resume", "recipe", "json", "device", "threads"}
 """Options that a stage gets from the recipe as a whole, or from who runs it."""
 
@@ -78,6 +81,7 @@ def read_recipe(path: Path) -> dict[str, Any]:
     if not isinstance(recipe.get("data"), dict) or not recipe.get("stretch"):
         raise UsageError(f"{path} needs a table [data] and at least one [[stretch]]", "see recipes/default.toml")
     refuse_unknown(path, "[reader]", recipe.get("reader", {}), options_of(train_reader) | {"data"})
+    refuse_unknown(path, "[teacher]", recipe.get("teacher", {}), options_of(teach))
     for stretch in recipe["stretch"]:
         refuse_unknown(path, f"stretch {stretch.get('name')!r}", stretch, options_of(train) | {"name"})
     names = [stretch.get("name") for stretch in recipe["stretch"]]
@@ -117,7 +121,8 @@ def stages_of(recipe: dict[str, Any], path: Path, data: Path, out: Path, base: s
         folder = out / "reader"
         arguments = [*of_reader, "--base", start, "--out", str(folder), *arguments_of(options)]
         stages.append(Stage("reader", train_reader, arguments, folder / "reader.json", folder / "checkpoint"))
-        stages.append(Stage("teacher", teach, [str(folder), *files, "--out", str(teacher)], teacher))
+        asked = arguments_of(recipe.get("teacher", {}))
+        stages.append(Stage("teacher", teach, [str(folder), *files, "--out", str(teacher), *asked], teacher))
     last = recipe["stretch"][-1]
     for stretch in recipe["stretch"]:
         options = {name: value for name, value in stretch.items() if name != "name"}

@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 from sparc_search.errors import SparcSearchError
 from sparc_search.records import Passage
+from sparc_search.source_lines import ENCODING
 
-from .decode import ENCODING
 from .encoding import CutJob
 from .language import language_of
 from .outcomes import REMOVED, IngestProgress, Kind, Outcome, Stopped, Summary

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 from sparc_search.errors import RejectedDocument
+from sparc_search.source_lines import ENCODING
 
 from .limits import JSON_BYTES
-
-ENCODING: Final = "encoding"
-"""The metadata of a document that was not UTF-8 name its encoding here, and the report counts them."""
 
 _CANDIDATES: Final = (
     "cp1252", "cp1251", "cp1253", "koi8_r", "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr",

@@ -17,7 +17,7 @@ from . import fields
 _FENCES: Final[Mapping[str, tuple[str, ...]]] = {"---": ("---", "..."), "+++": ("+++",)}
 _ITEM: Final = re.compile(r"\s*-\s+(.*)")
 _IN_LIST: Final = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]+)""")
-_COMMENT: Final = re.compile(r"\s+#.*$")
+_COMMENT: Final = re.compile(r"(?<!\s)\s+#.*$")  # tried once for each gap, not once for each blank in it
 
 
 def front_matter(text: str) -> tuple[dict[str, str], str]:

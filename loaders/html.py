@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -37,6 +37,7 @@ _LISTS: Final = frozenset(("ul", "ol", "dl"))
 _KINDS: Final[Mapping[str, BlockKind]] = {"li": "item", "dd": "item", "dt": "term"}
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _CHARSET: Final = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
+_LISTS_AROUND: Final = 20  # lists around an item, on the average of a page, that are looked at
 _TERM: Final = 80  # characters of an item under which a nested list stands
 _CELL: Final = 1_000  # characters; a table with a longer cell is not one of data but arranges the page
 
@@ -79,9 +80,7 @@ def _walked(tree: LexborHTMLParser, metadata: Mapping[str, str], furniture: bool
         for node in tree.css(_FURNITURE):
             if node.tag not in ("body", "html", "main"):
                 node.decompose()
-        for node in tree.css("ul, ol"):
-            if _is_contents(node):
-                node.decompose()
+        _leave_out_contents(tree)
     walk = _Walk()
     articles = tree.css("article")
     if root := tree.css_first("main") or (articles[0] if len(articles) == 1 else tree.body):
@@ -90,9 +89,21 @@ def _walked(tree: LexborHTMLParser, metadata: Mapping[str, str], furniture: bool
     return walk
 
 
-def _is_contents(node: LexborNode) -> bool:
+def _leave_out_contents(tree: LexborHTMLParser) -> None:
+    """Lists are looked at from the outermost in, but no item many times: thousands may stand within each other."""
+    left = _LISTS_AROUND * len(tree.css("li"))
+    for node in tree.css("ul, ol"):
+        items = node.css("li")
+        left -= len(items)
+        if left < 0:
+            return
+        if _is_contents(node, items):
+            node.decompose()
+
+
+def _is_contents(node: LexborNode, items: Sequence[LexborNode]) -> bool:
     """Whether a list is a table of contents: every item is a link to a place in the page."""
-    items, links = node.css("li"), node.css("a")
+    links = node.css("a")
     inside = all((link.attributes.get("href") or "").startswith("#") for link in links)
     return 3 <= len(items) <= len(links) and inside and _letters(node) <= sum(map(_letters, links)) + 5 * len(items)
 

@@ -16,6 +16,8 @@ _PROJECT: Final = frozenset((
     "package.json", "pyproject.toml", "setup.py", "setup.cfg", "Cargo.toml", "pom.xml", "build.gradle",
     "CMakeLists.txt", "Makefile", "conf.py",
 ))  # fmt: skip
+_NAMED, _RESULTS, _ENVIRONMENT = "named by .gitignore", "a folder of build results", "a virtual environment"
+_FOLDER: Final = "a folder "
 _MOST_RULES: Final = 1 << 20  # bytes of a .gitignore
 
 
@@ -45,13 +47,18 @@ class Ignored:
             return reason
         for before, spec in self.specs:
             if spec.match_file(path.removeprefix(before) + ("/" if is_folder else "")):
-                return "named by .gitignore"
+                return _NAMED
         return ""
+
+
+def is_ignored(reason: str) -> bool:
+    """Whether this is why something was left out here, and not for another reason."""
+    return reason in (_NAMED, _RESULTS, _ENVIRONMENT) or reason.removeprefix(_FOLDER) in _NEVER_MEANT
 
 
 def _by_name(name: str, path: str, siblings: frozenset[str]) -> str:
     if name in _NEVER_MEANT:
-        return f"a folder {name}"
+        return f"{_FOLDER}{name}"
     if name in _BUILT and siblings & _PROJECT:
-        return "a folder of build results"
-    return "a virtual environment" if os.path.exists(os.path.join(path, "pyvenv.cfg")) else ""
+        return _RESULTS
+    return _ENVIRONMENT if os.path.exists(os.path.join(path, "pyvenv.cfg")) else ""

@@ -21,11 +21,13 @@ from .tables import Cell, head_and_rows
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_core import StateCore
     from markdown_it.token import Token
 
 _TERM: Final = 80  # characters of an item under which a nested list stands
 _DEFINED: Final = re.compile(r"[^\n]+(?:\n: [^\n]+)+(?:\n(?!: )[^\n]+)*")  # a term and its definitions, a line each
 _NESTING: Final = 100  # levels of lists and quotations (an item is one below its list); what is deeper has no markup
+_BRACKETS: Final = 5  # of a line within each other; each costs the whole paragraph once more, and none is a link
 _MARKERS: Final = re.compile(r"^(?:[>*+-](?=[ \t>]|$)|\d{1,9}[.)](?=[ \t])|[ \t])+", re.MULTILINE)
 
 
@@ -58,6 +60,16 @@ def _parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"maxNesting": _NESTING + 10}).enable("table")  # beyond which it drops text
     parser.block.ruler.before("table", "too_deep", _too_deep)
+    inline = MarkdownIt("commonmark", {"maxNesting": _BRACKETS})
+
+    def within_blocks(state: StateCore) -> None:
+        """The parser's own step, with a bound of its own: `[` and `!`, 50 KB of them, took seconds to be no link."""
+        for token in state.tokens:
+            if token.type == "inline":
+                token.children = []
+                inline.inline.parse(token.content, inline, state.env, token.children)
+
+    parser.core.ruler.at("inline", within_blocks)
     return parser
 
 

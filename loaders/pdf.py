@@ -21,7 +21,8 @@ from .builder import TextBuilder
 from .decode import whole
 from .furniture import is_furniture
 from .limits import JSON_BYTES, METADATA_CHARACTERS
-from .pdf_tables import Found, Word, Words, tables
+from .pdf_places import Found, Word, Words
+from .pdf_tables import tables
 from .tables import Cell, head_and_rows
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class _Page:
         """Add all of it."""
         found = {
             table.first: table
-            for table in tables([Words(line.words, line.size) for line in self._lines], self._is_text)
+            for table in tables([Words(line.words, line.size, line.top) for line in self._lines], self._is_text)
         }
         at = 0
         while at < len(self._lines):

@@ -17,7 +17,7 @@ from sparc_search.records import BlockKind, Document
 
 from .builder import TextBuilder
 from .decode import guessed, whole
-from .limits import METADATA_CHARACTERS, TEXT_BYTES
+from .limits import LINE_BYTES, METADATA_CHARACTERS, TEXT_BYTES
 from .tables import Cell, head_and_rows
 
 _ADORNED: Final = re.compile(r"([!-/:-@\[-`{-~])\1{2,}\s*")
@@ -25,7 +25,8 @@ _DIRECTIVE: Final = re.compile(r"\.\. +(?:\|[^|]{1,80}\| +)?([\w:.+-]{1,60}?)::(
 _FOOTNOTE: Final = re.compile(r"\.\. +\[[^\]]{1,60}\] +(.*)$")
 _ITEM: Final = re.compile(r"(?:[-*+\u2022]|\(?(?:\d{1,4}|#|[A-Za-z])[.)]) +(?=\S)")
 _FIELD: Final = re.compile(r":((?:[^:\\`]|\\.){1,80}):(?: +(.*))?$")
-_FLAG: Final = r"(?:--?|/)[\w?#-]{1,40}(?:[ =][<\w>-]{1,40})?"
+# Possessive: with two ways to read the dashes of each, a line of n flags that ends in no option had 2 to the nth ways.
+_FLAG: Final = r"(?:--?+|/)[\w?#-]{1,40}+(?:[ =][<\w>-]{1,40}+)?+"
 _OPTION: Final = re.compile(rf"({_FLAG}(?:, {_FLAG})*)(?:  +(\S.*))?$")
 _GRID: Final = re.compile(r"\+(?:[-=]+\+)+\s*$")
 _RULED: Final = re.compile(r"=+(?: +=+)+\s*$")
@@ -68,6 +69,7 @@ class RstReader(Reader):
 
     def read(self, stream: BinaryIO, source: str, options: Mapping[str, str]) -> Iterator[Document]:
         """The one document of the file."""
+        csv.field_size_limit(LINE_BYTES)  # of a csv-table; the library's own is 128 KiB
         found = guessed(whole(stream, TEXT_BYTES))
         walk = _Walk()
         lines = [line.rstrip() for line in re.split(r"\r\n|[\n\r\f]", found.text.expandtabs(8))]

@@ -59,6 +59,9 @@ class Encoder(ABC):
     def prepare(self) -> None:  # noqa: B027  (there may be nothing to load)
         """Load now what is otherwise loaded at the first use."""
 
+    def expect_one_question(self) -> None:  # noqa: B027  (there may be nothing to leave out)
+        """This process ends with its first answer: leave out what pays only later. No result depends on it."""
+
     def token_count(self, text: str) -> int:
         """How many word pieces `text` has, if that can be told sooner than their offsets: ingest asks it most."""
         return len(self.token_offsets(text))

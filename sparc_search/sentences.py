@@ -16,6 +16,7 @@ _ABBREVIATIONS: Final = frozenset(
     )
 )  # fmt: skip
 _BLANK_LINE: Final = re.compile(r"\n[^\S\n]*\n|[\f\u2029]")
+_CELL_ENDS: Final = " |"  # what stands between two cells of a row belongs to neither
 _LAST_WORD: Final = re.compile(r"[\w.]{1,20}\Z")
 
 
@@ -28,11 +29,15 @@ def sentence_ends(text: str) -> Iterator[int]:
 
 def sentence_around(text: str, start: int, end: int, joints: Iterable[int] = ()) -> tuple[int, int]:
     """Where the sentence around a span begins and ends, without white space; none crosses a blank line or a joint."""
-    bounds = {*sentence_ends(text), *(match.end() for match in _BLANK_LINE.finditer(text)), *joints}
+    cells = frozenset(joints)
+    bounds = {*sentence_ends(text), *(match.end() for match in _BLANK_LINE.finditer(text)), *cells}
     first = max((bound for bound in bounds if bound <= start), default=0)
     last = min((bound for bound in bounds if bound >= end), default=len(text))
     first += len(text[first:start]) - len(text[first:start].lstrip())
-    return first, max(end, first + len(text[first:last].rstrip()))
+    said = text[first:last].rstrip()
+    if last in cells:
+        said = said.removesuffix(_CELL_ENDS)
+    return first, max(end, first + len(said))
 
 
 def _is_end(text: str, dot: int, after: int) -> bool:

@@ -6,17 +6,24 @@ import os
 import re
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from .records import Passage
+
+ENCODING: Final = "encoding"
+"""The metadata of a document that was not UTF-8 name its encoding here."""
 
 _LARGEST: Final = 8_000_000
 """Bytes of a file in which a line is looked for."""
 
 _AROUND: Final = 6
 """Words before and after an answer that tell its line."""
+_WIDEST: Final = 200
+"""Characters in which these words are looked for."""
 
 _WORD: Final = re.compile(r"\w+")
 _BETWEEN: Final = r"(?:<[^<>]*+>|\\[nrtbf](?!\w)|[^\w<]|<)++(?:(?<=\\)[nrtbf])?"
@@ -27,11 +34,14 @@ def line_of(passage: Passage, start: int, end: int) -> int | None:
     """The line of its file at which a span of a passage begins; None if the file is not there, no text, or other."""
     if passage.page is not None:
         return None
-    text = _text_of(passage.source)
+    text = _text_of(passage.source, passage.metadata.get(ENCODING, ""))
     if not text:
         return None
     if text.startswith(passage.text, passage.start):  # the file is the document, as it stands
         return text.count("\n", 0, passage.start + start) + 1
+    place = _as_written(text, passage.text, start, end)
+    if place is not None:
+        return text.count("\n", 0, place) + 1
     before, after = _WORD.findall(passage.text[:start]), _WORD.findall(passage.text[end:])
     span = _WORD.findall(passage.text[start:end])
     for around in (_AROUND, 2, 0):
@@ -39,6 +49,21 @@ def line_of(passage: Passage, start: int, end: int) -> int | None:
         if match is not None:
             return text.count("\n", 0, match) + 1
     return None
+
+
+def _as_written(text: str, passage: str, start: int, end: int) -> int | None:
+    """Where the span stands among the same words with the same marks between them: no pattern need be made for that."""
+    span = [(word.start(), word.end()) for word in _WORD.finditer(passage, start, end)]
+    if not span:
+        return None
+    before = [word.start() for word in _WORD.finditer(passage, max(0, start - _WIDEST), start)]
+    after = [word.end() for word in islice(_WORD.finditer(passage, end, end + _WIDEST), _AROUND)]
+    left, right = [*before, span[0][0]][-_AROUND - 1 :][0], [span[-1][1], *after][-1]
+    at = text.find(passage[left:right])
+    behind = at + right - left
+    if at < 0 or _WORD.match(text[at - 1 : at]) or _WORD.match(text[behind : behind + 1]):
+        return None
+    return at + span[0][0] - left
 
 
 def _find(text: str, before: Sequence[str], span: Sequence[str], after: Sequence[str]) -> int | None:
@@ -61,17 +86,20 @@ def _escaped(letter: str) -> str:
     return f"(?:{letter}|(?i:{numbers}))"
 
 
-def _text_of(source: str) -> str:
+def _text_of(source: str, encoding: str) -> str:
     """The text of a file; empty if it is none, or too large."""
     try:
         facts = os.stat(source)
         whole = stat.S_ISREG(facts.st_mode) and facts.st_size <= _LARGEST
-        return _read(os.path.abspath(source), facts.st_mtime_ns) if whole else ""
+        return _read(os.path.abspath(source), facts.st_mtime_ns, encoding) if whole else ""
     except (OSError, ValueError):
         return ""
 
 
 @lru_cache(maxsize=8)
-def _read(path: str, changed: int) -> str:
+def _read(path: str, changed: int, encoding: str) -> str:
     content = Path(path).read_bytes()
+    with suppress(LookupError, UnicodeDecodeError):  # front matter may say anything
+        if encoding:
+            return content.decode(encoding)
     return "" if b"\0" in content[:4096] else content.decode("utf-8", errors="replace")

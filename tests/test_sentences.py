@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from sparc_search.sentences import sentence_ends
+from sparc_search.sentences import sentence_around, sentence_ends
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,9 @@ def test_ends(text: str, sentences: list[str] | None) -> None:
         assert len(found) <= 3
     else:
         assert found == sentences
+
+
+def test_what_stands_between_two_cells_belongs_to_neither() -> None:
+    row = "2025 | 2,100 | yes"
+    assert [row[slice(*sentence_around(row, at, at + 1, (7, 15)))] for at in (0, 7, 15)] == ["2025", "2,100", "yes"]
+    assert row[slice(*sentence_around(row, 0, 1))] == row

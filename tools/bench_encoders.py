@@ -23,6 +23,7 @@ from sparc_search.evaluation.closed import evaluate_closed, read_answerable, sum
 from sparc_search.model import encoder_onnx, encoder_torch
 from sparc_search.model.encoding import NetworkEncoder
 from sparc_search.model.export import export
+from sparc_search.model.files import RANGES, STATIC
 from sparc_search.model.onnx_precision import PRECISIONS
 from sparc_search.records import Passage
 from sparc_search.squad import SquadParagraph
@@ -33,7 +34,8 @@ NAMES = {
     "weights16": "onnx, weights stored as fp16",
     "weights8": "onnx, weights stored as int8",
     "mixed": "onnx, stored as int8, questions computed in it",
-    "int8": "onnx, computed in int8",
+    "int8": "onnx, computed in int8, a scale for each text",
+    STATIC: "onnx, computed in int8, scales learned in training",
 }
 
 
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     model, held_out = Path(arguments[0]), Path(arguments[1])
     paragraphs = read_answerable(held_out, int(arguments[2]) if len(arguments) > 2 else 0)
     rows = [measured("torch, fp32", encoder_torch.open_encoder(str(model), device="cpu"), paragraphs, None)]
-    for precision in PRECISIONS:
+    for precision in (*PRECISIONS, *([STATIC] if (model / RANGES).is_file() else [])):
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch) / "model"
             shutil.copytree(model, folder, ignore=shutil.ignore_patterns("checkpoint*"))

@@ -16,11 +16,17 @@ Row = tuple[np.uint64, NDArray[np.int64], NDArray[np.float32]]
 _AT_ONCE = 512
 
 
+def share_of(asked: Sequence[Asked], share: float) -> list[Asked]:
+    """Some of the questions with an answer: reading takes long. Which, follows from their texts alone."""
+    most = share * 2.0**64
+    answered = (question for question in asked if question.start != NO_ANSWER)
+    return [question for question in answered if float(key_of(question.question.text, question.text)) < most]
+
+
 def opinions(reader: CrossEncoder, asked: Sequence[Asked], keep: int) -> Iterator[list[Row]]:
     """Key, likeliest starts and ends, and their log probabilities, of questions with an answer; some at a time."""
-    answered = [question for question in asked if question.start != NO_ANSWER]
-    for at in range(0, len(answered), _AT_ONCE):
-        rows = [(question, word_logits(reader, question)) for question in answered[at : at + _AT_ONCE]]
+    for at in range(0, len(asked), _AT_ONCE):
+        rows = [(question, word_logits(reader, question)) for question in asked[at : at + _AT_ONCE]]
         yield [
             (key_of(question.question.text, question.text), *top_shares(logits, keep))
             for question, logits in rows

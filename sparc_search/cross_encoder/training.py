@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from ..errors import ModelDamaged, UsageError
 from ..model.tokenizer import WordPieces
+from ..training.allocator import keep_freed_memory
 from ..training.arithmetic import autocast
 from ..training.average import WeightAverage, copy_into, trainable
 from ..training.checkpoint import load_optimiser, optimiser_tensors, read_checkpoint, write_checkpoint
@@ -272,6 +273,7 @@ def make_optimiser(network: CrossEncoderNetwork, settings: CrossEncoderSettings)
 
 def prepare(seed: int, threads: int) -> None:
     """Seed the new layer's weights; so many processor threads, 0 lets torch choose."""
+    keep_freed_memory()
     torch.manual_seed(seed)
     if threads:
         torch.set_num_threads(threads)

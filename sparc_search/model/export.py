@@ -2,7 +2,7 @@
 
 BERT bodies get the hand-written, fused graph of `onnx_graph`; other bodies are traced by torch, which is slower. How
 weights are stored is a matter of `onnx_precision`. By default passages are read in fp32, since they are read once and
-searched for years, and questions in int8, since somebody waits for them.
+searched for years, and questions in int8, since somebody waits for them; what was trained for int8 is best in it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from ..errors import MissingExtra, ModelDamaged, UsageError
 from .encoder_torch import SparcModel, require_torch
 from .encoding import PASSAGE_OUTPUTS, QUESTION_OUTPUTS, sparse_names
-from .files import ONNX, PRECISION, QUESTIONS, RANGES, ModelFolder, open_model, read_card, write_card
+from .files import ONNX, PRECISION, QUESTIONS, RANGES, STATIC, ModelFolder, open_model, read_card, write_card
 from .onnx_graph import build_graph
-from .onnx_precision import LARGE, PRECISIONS, STATIC, computed_in_static_int8, keep_only
+from .onnx_precision import LARGE, PRECISIONS, computed_in_static_int8, keep_only
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -38,15 +38,11 @@ def export(folder: Path, precision: str = "mixed") -> Path:
     if precision not in (*PRECISIONS, STATIC):
         raise UsageError(f"no precision {precision!r}", f"known are: {', '.join(PRECISIONS)}, {STATIC}")
     require_onnx()
-    model = SparcModel.from_pretrained(folder)
-    graph = graph_of(model)
-    if precision == STATIC:
-        computed_in_static_int8(graph, read_ranges(folder))
-    else:
-        PRECISIONS[precision](graph)
+    graph = graph_of(SparcModel.from_pretrained(folder))
+    made_precise(graph, folder, precision)
     save(graph, folder / ONNX)
     (folder / QUESTIONS).unlink(missing_ok=True)
-    if precision == "mixed" or open_model(str(folder)).tuned:
+    if precision in ("mixed", STATIC) or open_model(str(folder)).tuned:
         export_questions(folder, precision)
     card = {key: value for key, value in read_card(folder).items() if key != "sha256"}
     write_card(folder, {**card, PRECISION: precision})
@@ -55,7 +51,18 @@ def export(folder: Path, precision: str = "mixed") -> Path:
 
 def export_questions(folder: Path, precision: str) -> None:
     """Write `questions.onnx` beside the `model.onnx` of this precision; the card is the caller's."""
-    save(questions_graph(SparcModel.question_side(folder), folder / ONNX, precision), folder / QUESTIONS)
+    graph = graph_of(model := SparcModel.question_side(folder))
+    made_precise(graph, folder, "int8" if precision == "mixed" else precision)
+    keep_only(graph, question_names(model))
+    save(beside(graph, folder / ONNX), folder / QUESTIONS)
+
+
+def made_precise(graph: ModelProto, folder: Path, precision: str) -> None:
+    """Store the weights, and take the products, as this precision says."""
+    if precision == STATIC:
+        computed_in_static_int8(graph, read_ranges(folder))
+    else:
+        PRECISIONS[precision](graph)
 
 
 def read_ranges(folder: Path) -> dict[str, tuple[float, float]]:
@@ -95,18 +102,12 @@ def graph_of(model: SparcModel) -> ModelProto:
         return onnx.load(str(raw))
 
 
-def questions_graph(model: SparcModel, beside: Path, precision: str = "mixed") -> ModelProto:
-    """The questions' part of the graph, in int8 if the model computes in it anywhere.
-
-    Its large weights are those of the file beside it, by their place.
-    """
-    graph = graph_of(model)
-    PRECISIONS["int8" if precision in ("mixed", STATIC) else precision](graph)
-    keep_only(graph, question_names(model))
-    whole = beside.read_bytes()
+def beside(graph: ModelProto, other: Path) -> ModelProto:
+    """The graph with those of its large weights that stand in the other file named by their place there."""
+    whole = other.read_bytes()
     for weight in graph.graph.initializer:
         if len(weight.raw_data) > LARGE and (place := whole.find(weight.raw_data)) >= 0:
-            where = {"location": beside.name, "offset": str(place), "length": str(len(weight.raw_data))}
+            where = {"location": other.name, "offset": str(place), "length": str(len(weight.raw_data))}
             weight.ClearField("raw_data")
             weight.data_location = weight.EXTERNAL
             for key, value in where.items():

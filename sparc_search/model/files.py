@@ -31,6 +31,8 @@ TUNED = "questions.safetensors"
 """Weights of a tuned question side (fp16), those that differ from the passages'."""
 PRECISION = "precision"
 """Key of the card: how the ONNX file computes."""
+STATIC = "static8"
+"""A precision: int8 throughout, with scales that training learned."""
 _REMEDIES = {
     WEIGHTS: "pip install sparc-search-weights of the same version, or install from a checkout",
     **dict.fromkeys((ONNX, QUESTIONS), "sparc-search model export DIR writes model.onnx"),

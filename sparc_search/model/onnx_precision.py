@@ -155,7 +155,6 @@ def in_static_int8(graph: ModelProto, node: Any, weight: TensorProto, low: float
     yield attended
 
 
-STATIC = "static8"
 PRECISIONS: dict[str, Callable[[ModelProto], None]] = {
     "fp32": as_is,
     "weights16": weights_as_fp16,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import ModelDamaged
 from ..records import CONTINUES, PUNCTUATION
 from .code_tokens import with_code_tokens
+from .plain_words import PlainWords
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -35,27 +37,45 @@ class Pieces:
 
 
 class WordPieces:
-    """A `tokenizer.json` of a BERT-like model, with truncation and padding switched off."""
+    """A `tokenizer.json` of a BERT-like model, with truncation and padding switched off.
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        self._tokenizer = tokenizer
+    The library is opened with the first text that is not a short plain one, if the file's rules are known: see
+    `plain_words`.
+    """
+
+    def __init__(self, tokenizer: Tokenizer | Path, plain: PlainWords | None = None) -> None:
+        self._plain, self._lock = plain, threading.Lock()
+        self._path = tokenizer if isinstance(tokenizer, Path) else None
+        if not isinstance(tokenizer, Path):
+            self._opened: Tokenizer | None = _bare(tokenizer)
+        else:
+            self._opened = None if plain else _bare(_read(tokenizer))
         self.cls, self.sep, self.pad = (self._special(name) for name in ("[CLS]", "[SEP]", "[PAD]"))
 
     @classmethod
     def load(cls, folder: Path) -> WordPieces:
         """Read `tokenizer.json` of a model folder."""
-        from tokenizers import Tokenizer
-
         path = folder / "tokenizer.json"
         try:
-            return cls(Tokenizer.from_file(str(path)))
-        except Exception as error:  # the library raises bare Exception
+            content = path.read_bytes()
+        except OSError as error:
             raise ModelDamaged(f"{path} is not a tokenizer: {error}") from error
+        return cls(path, PlainWords.read(content))
+
+    @property
+    def _tokenizer(self) -> Tokenizer:
+        """The library's tokenizer."""
+        if self._opened is None:
+            with self._lock:
+                if self._opened is None:
+                    assert self._path is not None
+                    self._opened = _bare(_read(self._path))
+        return self._opened
 
     def __call__(self, texts: Sequence[str]) -> list[Pieces]:
         """Pieces of each text, however long."""
+        if self._plain and len(texts) == 1 and (cut := self._plain.cut(texts[0])):
+            return [self._pieces(texts[0], *cut)]
         encodings = self._tokenizer.encode_batch([_clean(text) for text in texts], add_special_tokens=False)
         return [
             self._pieces(text, encoding.ids, encoding.offsets) for text, encoding in zip(texts, encodings, strict=True)
@@ -71,11 +91,15 @@ class WordPieces:
         return len(self._tokenizer.encode(_clean(text), add_special_tokens=False))
 
     def __len__(self) -> int:
+        if self._plain:
+            return len(self._plain.vocabulary)
         size: int = self._tokenizer.get_vocab_size(with_added_tokens=True)
         return size
 
     def piece(self, token_id: int) -> str:
         """The string of a token id."""
+        if self._plain:
+            return self._plain.names.get(token_id, "")
         return self._tokenizer.id_to_token(token_id) or ""
 
     def save(self, folder: Path) -> None:
@@ -90,7 +114,7 @@ class WordPieces:
         return Pieces(id_array, places, with_code_tokens(text, places, flags))
 
     def _special(self, name: str) -> int:
-        token_id: int | None = self._tokenizer.token_to_id(name)
+        token_id: int | None = self._plain.vocabulary.get(name) if self._plain else self._tokenizer.token_to_id(name)
         if token_id is None:
             raise ModelDamaged(f"the tokenizer has no {name} token", "use the tokenizer of a BERT-like model")
         return token_id
@@ -107,6 +131,22 @@ class WordPieces:
     @cached_property
     def _flags(self) -> NDArray[np.uint8]:
         return np.full(len(self), _UNKNOWN, np.uint8)
+
+
+def _read(path: Path) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises bare Exception
+        raise ModelDamaged(f"{path} is not a tokenizer: {error}") from error
+
+
+def _bare(tokenizer: Tokenizer) -> Tokenizer:
+    """Without truncation and padding."""
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
 def _clean(text: str) -> str:

@@ -10,7 +10,6 @@ say so.
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 from collections.abc import Mapping
@@ -134,11 +133,13 @@ class DerivedVectors:
 
     def _remove_others(self, identity: str) -> None:
         """Vectors of versions that are not served any more."""
+        from shutil import rmtree  # who only asks removes nothing
+
         for folder in self._folder.iterdir():
             if folder.is_dir() and not folder.is_symlink() and folder.name != identity:
                 held = _lock(folder)
                 if held is not None:
-                    shutil.rmtree(folder, ignore_errors=True)
+                    rmtree(folder, ignore_errors=True)
                     held.release()
                     Path(held.lock_file).unlink(missing_ok=True)
 

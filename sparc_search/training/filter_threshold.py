@@ -26,7 +26,7 @@ class FilterChoice:
 
 @torch.no_grad()
 def choose_thresholds(
-    network: SparcNetwork, passages: Sequence[TrainingPassage], special: tuple[int, int, int], survive: float = 0.992
+    network: SparcNetwork, passages: Sequence[TrainingPassage], special: tuple[int, int, int], survive: float = 0.985
 ) -> FilterChoice:
     """The highest thresholds that keep `survive` of the gold starts and of the gold ends."""
     network.eval()

@@ -107,9 +107,13 @@ def both_sides(logits: Logits, legal: Legal, batch: Batch) -> Tensor:
 def trapped(
     logits: Logits, passages: PassageStates, traps: QuestionStates, batch: Batch, legal: Legal, gold: Gold
 ) -> Tensor:
-    """The loss of questions without an answer, against what right answers score."""
+    """The loss of questions without an answer, against what right answers score.
+
+    Their passage is about what they ask, and must stay found: only its words learn to say no.
+    """
     assert batch.traps
     dense = dense_logits(passages, traps, logits.span.shape[2])
+    dense = dense._replace(passage=dense.passage.detach())
     sparse = sparse_logits(passages, traps, batch.passage_ids, batch.traps.ids, batch.answer_words)
     asked = with_sparse(dense, sparse, torch.zeros_like(dense.passage))
     return trap_loss(asked, legal, batch.traps.owner, gold_scores(logits, gold))

@@ -74,7 +74,7 @@ NEW_API: Final = (
 ROUTES: tuple[BaseRoute, ...] = (
     Route("/", ask_page.page),
     Route("/passages/{id:path}", passage_page.page),
-    Route("/try", passage_page.any_text),
+    Route("/try", passage_page.any_text, methods=["GET", "POST"]),
     Route("/feedback", feedback.take, methods=["POST"]),
     Route("/features", feature_page.start),
     Route("/features/{name:path}", feature_page.page),

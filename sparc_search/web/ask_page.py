@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
@@ -97,9 +96,8 @@ def _empty(state: AppState, wanted: Ask) -> dict[str, Any]:
 
 
 def _common(state: AppState, wanted: Ask) -> dict[str, Any]:
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if wanted.wrong else HTTPStatus.OK
     fixed = {"page": "ask", "strategies": STRATEGIES, "units": UNITS}
-    return {**fixed, "wanted": wanted, "known": state.metadata(), "status": status}
+    return {**fixed, "wanted": wanted, "known": state.metadata()}
 
 
 def _answered(state: AppState, wanted: Ask) -> dict[str, Any]:

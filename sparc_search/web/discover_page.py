@@ -18,6 +18,7 @@ from sparc_search.stored import METADATA
 from . import charts, downloads, requests
 from .api import discover_view
 from .excerpt import marked
+from .feature_page import FIELD_WORDS
 from .replies import page_response
 from .state import state_of
 
@@ -65,6 +66,7 @@ def _view(index: Index, wanted: requests.Discover) -> dict[str, Any]:
         "pills": [(term, wanted.leaving(term)) for term in wanted.terms],
         "groups": _groups(wanted, listed),
         "brush": _brush(wanted, listed),
+        "glossary": FIELD_WORDS,
         "query": inspection.listing_query(listing),
         "previous": _moved(wanted, -listing.size) if listing.offset else "",
         "next": _moved(wanted, listing.size) if listed.more else "",

@@ -69,10 +69,21 @@ NEAR = 70
 """Characters shown before and after what is marked."""
 
 
+def _near(text: str, start: int, end: int) -> range:
+    """The characters of a span and near it, cut between words where there is a space to cut at."""
+    first, last = max(start - NEAR, 0), min(end + NEAR, len(text))
+    if first:
+        first = text.find(" ", first, start) + 1 or first
+    if last < len(text):
+        space = text.rfind(" ", end, last)
+        last = last if space < 0 else space
+    return range(first, last)
+
+
 def around(text: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[str, str]]:
     """A text in pieces, each with the kind of its span (`both` where two overlap); what is far from all is left out."""
     spans = [(start, min(end, start + LONGEST), kind) for start, end, kind in spans]
-    marks = {at: "" for start, end, _ in spans for at in range(start - NEAR, end + NEAR) if 0 <= at < len(text)}
+    marks = {at: "" for start, end, _ in spans for at in _near(text, start, end)}
     for start, end, kind in spans:
         for at in range(start, end):
             marks[at] = kind if marks.get(at) in ("", kind) else "both"

@@ -11,6 +11,8 @@ from starlette.responses import RedirectResponse, Response
 
 from sparc_search.index import Index
 from sparc_search.inspection import TopPassage
+from sparc_search.inspection.grammar import readable
+from sparc_search.records import FIELDS
 
 from . import charts, requests
 from .api import feature_view
@@ -30,6 +32,25 @@ FIELD_NOTES = {
     "end": "the most it weighs for a phrase that ends there",
     "lex": "how often it stands there, saturated",
 }
+FIELD_WORDS = {
+    "start": "the most that an n-gram weighs for any phrase that starts in a passage",
+    "end": "the same for the phrases that end there",
+    "lex": "how often a word stands in a passage, saturated (BM25)",
+}
+"""The fields, for those who meet their names for the first time."""
+RANKING_WORDS = {
+    "idf": "how rare an n-gram is: the fewer passages have it, the larger",
+    "tf-idf": "how often a word stands in a passage times its idf: what a classic index makes of it",
+}
+
+
+def path_of(name: str) -> str:
+    """The page of what is looked up; what Discover's box calls a feature (`start:word`) is there, at its field."""
+    terms, error = readable(name, ())
+    condition = terms[0].condition if len(terms) == 1 and not error else None
+    if condition and condition.field in FIELDS:
+        return f"{feature_path(condition.value)}#{condition.field}"
+    return feature_path(name)
 
 
 def marked_in(top: TopPassage, pieces: Sequence[str]) -> list[tuple[str, str]]:
@@ -46,19 +67,22 @@ async def start(request: Request) -> Response:
     state = state_of(request)
     name = Parameters(request.query_params, state.limits).one(text("name", state.limits), "").strip()
     if name:
-        return RedirectResponse(feature_path(name), 303)
+        return RedirectResponse(path_of(name), 303)
     return await page_response(request, "features.html", lambda: _start(state))
 
 
 def _start(state: AppState) -> dict[str, Any]:
     overview = state.overview()
-    return {"page": "feature", "overview": overview, "titles": FIELD_TITLES, "twin": "/api/index"}
+    explained = {"glossary": FIELD_WORDS | RANKING_WORDS, "titles": FIELD_TITLES}
+    return {"page": "feature", "overview": overview, **explained, "twin": "/api/index"}
 
 
 async def page(request: Request) -> Response:
     """`GET /features/{name}`."""
     state = state_of(request)
     name = short("name", request.path_params["name"], state.limits)
+    if path_of(name) != feature_path(name):
+        return RedirectResponse(path_of(name), 303)
     return await page_response(request, "feature.html", lambda: _view(state.index, name))
 
 
@@ -76,6 +100,7 @@ def _view(index: Index, name: str) -> dict[str, Any]:
         "fields": fields,
         "titles": FIELD_TITLES,
         "notes": FIELD_NOTES,
+        "glossary": RANKING_WORDS,
         "marked_in": marked_in,
         "longest": max(index.encoder.ngrams, default=1),
         "twin": "/api" + feature_path(name),

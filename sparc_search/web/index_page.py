@@ -10,7 +10,7 @@ from starlette.responses import Response
 from sparc_search.inspection import Histogram, IndexView
 
 from . import charts
-from .feature_page import FIELD_TITLES
+from .feature_page import FIELD_TITLES, FIELD_WORDS
 from .replies import page_response
 from .state import state_of
 
@@ -18,10 +18,11 @@ from .state import state_of
 async def page(request: Request) -> Response:
     """`GET /index`."""
     state = state_of(request)
-    return await page_response(request, "index.html", lambda: _view(state.overview()))
+    return await page_response(request, "index.html", lambda: drawn_view(state.overview()))
 
 
-def _view(view: IndexView) -> dict[str, Any]:
+def drawn_view(view: IndexView) -> dict[str, Any]:
+    """What the page shows."""
     sample = view.sample
     return {
         "page": "index",
@@ -31,6 +32,7 @@ def _view(view: IndexView) -> dict[str, Any]:
         "features": {field: drawn(histogram) for field, histogram in sample.features.items()},
         "ngrams": {side: drawn(histogram) for side, histogram in sample.ngrams.items()},
         "tokens": drawn(sample.tokens),
+        "glossary": FIELD_WORDS,
         "words": view.facts.get("words"),
         "sizes": sizes(view),
         "twin": "/api/index",

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from .limits import read_body
 from .rendering import render
-from .security import COOKIE, session_of, wrong_token
+from .security import COOKIE, session_of, wants_page, wrong_token
 from .state import state_of
 
 _MOST = 4096
@@ -43,15 +43,15 @@ async def leave(request: Request) -> Response:
 
 
 async def enter(request: Request) -> Response:
-    """`POST /login`: the right token opens the door, anything else shows the page again."""
+    """`POST /login`: the right token opens the door, any other shows people the page again, and programs a 401."""
     token = state_of(request).token
     form = parse_qs((await read_body(request, _MOST)).decode("utf-8", "replace"))
     goal = local(form.get("next", [""])[0])
     if not token:
         return RedirectResponse(goal, 303)
     problem = wrong_token(request, state_of(request).brake, form.get("token", [""])[0].strip(), token)
-    if problem and problem.status == HTTPStatus.UNAUTHORIZED:
-        return HTMLResponse(render("login.html", page="login", wrong=True, goal=goal), 401)
+    if problem and problem.status == HTTPStatus.UNAUTHORIZED and wants_page(request):
+        return HTMLResponse(render("login.html", page="login", wrong=True, goal=goal))
     if problem:
         raise problem
     response = RedirectResponse(goal, 303)

@@ -181,12 +181,12 @@ class Parameters:
     def each(self, parameter: Parameter[Value]) -> tuple[Value, ...]:
         """The values of a repeated one, each once; on a page empty ones (an input left blank) are passed over."""
         name, most = parameter.name, self._limits.filters
-        values = dict.fromkeys(value for value in self._query.getlist(name) if value or self._strict)
+        values = [value for value in self._query.getlist(name) if value or self._strict]
         with self.on_a_page(name):
             if len(values) > most:
                 raise invalid(name, f"{name!r} is given {len(values)} times", f"at most {most} are taken")
         read = []
-        for value in list(values)[:most]:
+        for value in dict.fromkeys(values[:most]):
             with self.on_a_page(name, (value,)):
                 read.append(parameter.value(short(name, value, self._limits)))
         return tuple(read)

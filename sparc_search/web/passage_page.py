@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
+from urllib.parse import unquote
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -20,6 +21,7 @@ from sparc_search.stored import Listing
 
 from . import requests
 from .api import passage_view
+from .limits import read_body
 from .painting import PaintedPiece, painted, strong
 from .parameters import Wrong
 from .problems import in_words, invalid, problem_of
@@ -29,6 +31,8 @@ from .state import state_of
 from .why_request import why_page
 
 ROWS = 40
+_MOST_TYPED: Final = 32_768
+"""Bytes of the form of `/try`: a text of the longest kind, each of its bytes quoted twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class ShadedToken:
     paint: PaintedPiece
     tfidf: int
     href: str
+    """The page with this word chosen; of a text that is in no address there is none."""
 
 
 async def page(request: Request) -> Response:
@@ -50,28 +55,30 @@ async def page(request: Request) -> Response:
 
 
 async def any_text(request: Request) -> Response:
-    """`GET /try`: the same for any text."""
+    """`/try`: the same for any text. It comes as a form: in an address it would stay in histories and logs."""
     state = state_of(request)
-    wanted = requests.passage_of("", request.query_params, state.parameters, strict=False)
+    form = await _typed(request)
+    wanted = requests.passage_of("", form, state.parameters, strict=False)
     if not wanted.text.strip():
-        return await page_response(request, "try.html", lambda: _nothing(wanted, state.limits.question))
-    every = request.query_params.get("rows") == "all"
+        return await page_response(request, "try.html", lambda: _nothing(wanted))
+    every = form.get("rows") == "all"
     return await page_response(request, "try.html", lambda: _view(state.index, wanted, every, state.limits.string))
 
 
-def _nothing(wanted: requests.PassageRequest, longest: int) -> dict[str, Any]:
-    return {
-        "page": "try",
-        "wanted": wanted,
-        "view": None,
-        "longest": longest,
-        "title": "Try it",
-        "status": _status(wanted),
-    }
+async def _typed(request: Request) -> QueryParams:
+    """What was sent: a text (a form ends its lines with two characters), or `same`, quoted, the one that is shown.
+
+    It is quoted because a page shows what is invisible in a text as something else, and it must come back as it was.
+    """
+    if request.method != "POST":
+        return QueryParams()
+    form = QueryParams((await read_body(request, _MOST_TYPED)).decode("utf-8", "replace"))
+    text = unquote(form["same"]) if "same" in form else form.get("text", "").replace("\r\n", "\n")
+    return QueryParams([("text", text), *((name, value) for name, value in form.multi_items() if name != "text")])
 
 
-def _status(wanted: requests.PassageRequest) -> HTTPStatus:
-    return HTTPStatus.UNPROCESSABLE_ENTITY if wanted.wrong else HTTPStatus.OK
+def _nothing(wanted: requests.PassageRequest) -> dict[str, Any]:
+    return {"page": "try", "wanted": wanted, "view": None, "title": "Try it"}
 
 
 def looked_at(index: Index, wanted: requests.PassageRequest) -> tuple[PassageView, requests.PassageRequest]:
@@ -96,8 +103,6 @@ def _view(index: Index, wanted: requests.PassageRequest, every: bool, longest: i
         twin = twin["selection"] or {name: twin[name] for name in ("passage", "kept_starts", "kept_ends", "ngrams")}
     return {
         "page": "passage" if wanted.id else "try",
-        "status": _status(wanted),
-        "longest": longest,
         "wanted": wanted,
         "view": view,
         "title_tokens": [token for token in tokens if token.token.title and not token.token.piece.startswith("[")],
@@ -106,7 +111,7 @@ def _view(index: Index, wanted: requests.PassageRequest, every: bool, longest: i
         "row_count": len(rows),
         "largest": _largest(rows),
         "json": twin,
-        "twin": wanted.twin(),
+        "twin": wanted.twin() if wanted.id else "",
         "title": view.passage.title or view.passage.document_id or "Try it",
         "sizes": [("both", "All"), *((str(n), size_name(n)) for n in index.encoder.ngrams)],
         "neighbours": _neighbours(index, view) if wanted.id else {},
@@ -135,7 +140,7 @@ def shaded(view: PassageView, wanted: requests.PassageRequest) -> list[ShadedTok
     chosen = (view.selection.first, view.selection.last) if view.selection else None
     drawn = painted(view.passage.text, pieces, strong(marks), chosen, most=most, points=False)
     return [
-        ShadedToken(token, one, shade(token.tfidf, rarest), wanted.choosing(token=token.number))
+        ShadedToken(token, one, shade(token.tfidf, rarest), wanted.choosing(token=token.number) if wanted.id else "")
         for token, one in zip(view.tokens, drawn, strict=True)
     ]
 

@@ -54,6 +54,11 @@ def clip(text: str, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def tail(text: str, most: int = 60) -> str:
+    """The end of a text that fits a line: of a path it says more than the beginning."""
+    return text if len(text) <= most else "…" + text[1 - most :]
+
+
 def number(value: float | None, digits: int = 2) -> str:
     """A weight or a score; a minus sign is a minus sign, and nothing is `-0.00`."""
     if value is None:
@@ -150,7 +155,7 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (clip, number, signed, count, size, percent, pretty, readable)
+    filters = (clip, tail, number, signed, count, size, percent, pretty, readable)
     made.filters |= {function.__name__: function for function in filters}
     made.globals |= {function.__name__: function for function in (feature_path, passage_path, shade, with_query)}
     made.globals["static"] = static_path

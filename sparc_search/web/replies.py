@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
@@ -24,16 +23,14 @@ class StrictJSON(JSONResponse):
 
 
 async def page_response(request: Request, template: str, work: Callable[[], Mapping[str, Any]]) -> Response:
-    """A page made of what `work` finds, which is done behind the gate."""
+    """A page made of what `work` finds, which is done behind the gate.
 
+    A field that cannot be read is told beside it, and the page is answered without it: that is 200, and no line in the
+    browser's console. What cannot be answered at all is an exception, and has its status.
+    """
     state = state_of(request)
-
-    def drawn() -> tuple[str, int]:
-        values = work()
-        more = {"locked": bool(state.token), "feedback": state.feedback is not None}
-        return render(template, **more, **values), int(values.get("status", HTTPStatus.OK))
-
-    return HTMLResponse(*await state.run(drawn))
+    more = {"locked": bool(state.token), "feedback": state.feedback is not None}
+    return HTMLResponse(await state.run(lambda: render(template, **more, **work())))
 
 
 def problem_response(problem: HttpProblem, *, page: bool) -> Response:

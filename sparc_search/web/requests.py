@@ -218,7 +218,7 @@ class PassageRequest:
 
     @property
     def path(self) -> str:
-        """Where its page is."""
+        """Where its page is. That of any text takes a form, so that the text is in no address."""
         return passage_path(self.id) if self.id else "/try"
 
     def query(self, **changes: Any) -> Query:
@@ -242,7 +242,7 @@ class PassageRequest:
 
     def twin(self) -> str:
         """The address of the same as JSON."""
-        return with_query(("/api" if self.id else "/api/v1") + self.path, self.query())
+        return with_query("/api" + self.path, self.query())
 
     def choosing(self, **choice: Any) -> str:
         """The page with another phrase chosen."""

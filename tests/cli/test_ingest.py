@@ -366,6 +366,7 @@ def test_the_summary_is_for_a_person(run_cli: RunCli, corpus: Path, tmp_path: Pa
     first, second, *rest = done.stdout.splitlines()
     assert re.fullmatch(r"2 documents indexed into index: 2 passages, \d+\.\d s", first)
     assert second == "1 skipped"
+    assert rest.pop(0).startswith("  no reader for")
     assert rest[0] == "3 documents rejected:"
     assert rest[1].startswith(f"  {corpus / 'a.txt'} and 1 more: ")
     assert rest[2].startswith(f"  {corpus / 'c.txt'}: ")
@@ -373,6 +374,23 @@ def test_the_summary_is_for_a_person(run_cli: RunCli, corpus: Path, tmp_path: Pa
         "  All of them are in index.rejects.jsonl; `--retry-rejects` reads them again.",
         'Next: sparc-search ask "…" --index index',
     ]
+
+
+def test_the_summary_says_what_was_left_out_and_what_is_gone(run_cli: RunCli, corpus: Path) -> None:
+    (corpus / "node_modules").mkdir()
+    (corpus / ".gitignore").write_text("drafts\n*.log\n")
+    for name in ("drafts", "a.log"):
+        (corpus / name).write_text("?")
+    (corpus / "one.txt").write_text("The boat is called Albatross.")
+    done = run_cli("ingest", corpus, "--index", "index")
+    _, skipped, reasons, hint, *_ = done.stdout.splitlines()
+    assert skipped == "4 skipped"
+    assert sorted(reasons.strip().split(", ")) == ["a folder node_modules 1", "hidden 1", "named by .gitignore 2"]
+    assert hint.startswith("  --no-ignore takes in what .gitignore names")
+    assert "--no-ignore" not in run_cli("ingest", corpus, "--index", "index", "--no-ignore").stdout
+    (corpus / "one.txt").unlink()
+    done = run_cli("ingest", corpus, "--index", "index")
+    assert "1 known file is gone: what it held is still answered; the same command with --sync" in done.stdout
 
 
 def test_a_dry_run_shows_the_first_passages(run_cli: RunCli, corpus: Path) -> None:

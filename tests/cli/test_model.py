@@ -15,8 +15,8 @@ from tiny_model import tiny_model
 from sparc_search.cli.main import run
 from sparc_search.cli.model import export as export_command
 from sparc_search.model import base_weights
-from sparc_search.model.files import open_model, sha256_of
-from sparc_search.model.onnx_precision import PRECISIONS, STATIC
+from sparc_search.model.files import STATIC, open_model, sha256_of
+from sparc_search.model.onnx_precision import PRECISIONS
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -43,6 +43,16 @@ def test_text_opens_in_the_editor_at_its_line(tmp_path: Path, editor: str, expec
     assert command_for(answer(path), {"EDITOR": "nano", "VISUAL": "vi"})[0] == "vi"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "windows-1252", "no such encoding"])
+def test_text_in_another_encoding_opens_at_its_line(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "lease.txt"
+    text = "The café of Zoë, on the ground floor, opens at nine."
+    path.write_bytes(f"Lease\n{text}\n".encode(encoding.replace("no such encoding", "utf-8")))
+    passage = Passage("p", "d", 0, text, source=str(path), metadata={"encoding": encoding})
+    found = Answer(text, 1.0, passage, 0, len(text), (), ())
+    assert command_for(found, {"EDITOR": "nano"}) == ["nano", "+2", str(path)]
+
+
 def test_a_pdf_opens_at_its_page(tmp_path: Path, bin: Path) -> None:
     path = tmp_path / "lease.pdf"
     path.write_bytes(b"%PDF-1.4")

@@ -32,6 +32,9 @@ hold-out = 2
 negatives = 0.5
 arithmetic = "fp32"
 
+[teacher]
+keep = 4
+
 [[stretch]]
 name = "first"
 steps = 2
@@ -124,6 +127,7 @@ def test_options_beside_a_recipe_are_refused(run_cli: RunCli, folder: Path) -> N
     [
         ("freeze-layers = 1", "freeze-layer = 1", "did you mean 'freeze-layers'"),
         ("[reader]", "[reading]", "did you mean 'reader'"),
+        ("keep = 4", "keeps = 4", "did you mean 'keep'"),
         ("negatives = 0.5", "negative = 0.5", "did you mean 'negatives'"),
         ('name = "taught"', 'name = "first"', "name of its own"),
         ("[data]", "[data", "not TOML"),

@@ -32,6 +32,7 @@ from sparc_search.cross_encoder.data import (
 from sparc_search.cross_encoder.files import CrossEncoderCard, read_card, write_card
 from sparc_search.cross_encoder.network import CrossEncoderNetwork, export, load_base, run_torch
 from sparc_search.cross_encoder.reading import CrossEncoder, PassageLogits, best_spans, open_cross_encoder, windows
+from sparc_search.cross_encoder.teaching import share_of
 from sparc_search.cross_encoder.training import (
     NULL_WEIGHT,
     CrossEncoderSettings,
@@ -357,3 +358,13 @@ def test_it_may_begin_from_the_body_of_a_sparc_model(tmp_path: Path) -> None:
 
 def test_pieces_load_again(trained: Trained, tmp_path: Path) -> None:
     assert len(WordPieces.load(saved(trained[0], tmp_path))) == len(PIECES)
+
+
+def test_a_share_of_the_questions_is_the_same_whatever_stands_beside_them() -> None:
+    asked = [Asked(OpenQuestion(str(n), f"question {n}", ("x",)), "", "text", 0, 1) for n in range(400)]
+    without = Asked(OpenQuestion("none", "question", ()), "", "text", NO_ANSWER, NO_ANSWER)
+    some = share_of([*asked, without], 0.25)
+    assert 60 < len(some) < 140
+    assert share_of(asked[200:], 0.25) == [question for question in some if question in asked[200:]]
+    assert set(some) <= set(share_of(asked, 0.5))
+    assert share_of([*asked, without], 1.0) == asked

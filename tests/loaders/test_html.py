@@ -64,3 +64,13 @@ def test_a_page_that_takes_for_ever_is_one_reject(read_files: ReadFiles, tmp_pat
     assert "took longer than 5 seconds" in bad.reason
     assert isinstance(good, Document)
     assert good.text == "good"
+
+
+def test_lists_in_lists_are_looked_at_a_bounded_number_of_times(one: One) -> None:
+    page = "<ul><li>word " * 20_000
+    assert one("html", page.encode()).text.split() == ["word"] * 20_000
+
+
+def test_a_table_of_contents_within_a_list_is_left_out(one: One) -> None:
+    contents = "".join(f"<li><a href='#{name}'>{name}</a></li>" for name in ("one", "two", "three"))
+    assert one("html", f"<ul><li>kept<ul>{contents}</ul></li></ul>".encode()).text == "kept"

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,6 +98,29 @@ def test_absurd_nesting_is_survived(one: One) -> None:
     assert one("markdown", b"*a **b " * 500).text
 
 
+@pytest.mark.parametrize("text", ["[", "![", "[x\n", "x<![CDATA["])
+def test_what_only_looks_like_a_link_is_not_looked_at_again_for_each_bracket(one: One, text: str) -> None:
+    """Counted, not timed: without the bound a character of these costs hundreds of calls."""
+    long = text * (20_000 // len(text))
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        document = one("markdown", long.encode())
+    finally:
+        sys.setprofile(None)
+    assert document.text == long.strip()
+    assert calls < 80 * len(long)
+
+
+def test_links_within_some_brackets_are_links(one: One) -> None:
+    assert one("markdown", b"[[[a](b)]] and [![c](d)](e)").text == "[[a]] and c"
+
+
 def test_no_level_of_a_list_is_lost_nor_what_follows_it(one: One) -> None:
     levels = "".join(f"{'  ' * level}- word{level}\n" for level in range(300))
     document = one("markdown", f"# Top\n\n{levels}- again\n\n## After\n\nThe end.\n".encode())
@@ -148,3 +173,8 @@ def test_what_is_no_front_matter_is_text(one: One) -> None:
     ):
         assert one("markdown", page.encode()).text.endswith("Text.")
         assert not one("markdown", page.encode()).metadata
+
+
+def test_a_gap_in_front_matter_is_looked_at_once(one: One) -> None:
+    page = b"---\na: b" + b" " * 1_000_000 + b"x\nc: d  # why\n---\nText."
+    assert one("markdown", page).metadata == {"c": "d"}

@@ -8,6 +8,8 @@ from letters import Letters
 
 from sparc_search.loaders.limits import ChildLimits
 from sparc_search.loaders.passages import cut
+from sparc_search.loaders.pdf_places import Word, Words
+from sparc_search.loaders.pdf_tables import tables
 from sparc_search.loaders.walk import Passed
 from sparc_search.records import Document
 
@@ -156,3 +158,76 @@ def test_items_contents_and_prose_are_no_tables(one: One) -> None:
     prose = [(50, 600 - 14 * number, "wide  " * number + "and other words of a line") for number in range(6)]
     for page in (items, contents, prose):
         assert "row" not in kinds(one("pdf", pdf(placed(*page))))
+
+
+def cells(*rows: Sequence[Sequence[str]], columns: Sequence[float], top: float = 600) -> list[tuple[float, float, str]]:
+    """Rows of cells of several lines, one cell after the other, as most programs write them."""
+    placed_lines = []
+    for row in rows:
+        for left, cell in zip(columns, row, strict=True):
+            placed_lines += [(left, top - 14 * number, line) for number, line in enumerate(cell)]
+        top -= 14 * max(map(len, row))
+    return placed_lines
+
+
+def test_the_lines_of_a_cell_are_one_cell_of_one_row(one: One) -> None:
+    rows = [
+        (["Hut"], ["Open"], ["Beds"]),
+        (["The old hut", "in the valley"], ["June to", "the end of", "August"], ["12"]),
+        (["New"], ["all the", "year"], ["3"]),
+        (["Top of", "the Eiger"], ["May"], ["7 and", "a stove"]),
+    ]
+    before = [(50, 640, "These are the huts of the club:")]
+    after = [(50, 420, "All of them are open to members, who have a key.")]
+    document = one("pdf", pdf(placed(*before, *cells(*rows, columns=(50, 160, 250)), *after)))
+    assert document.text == (
+        "These are the huts of the club:\n\nHut | Open | Beds\n"
+        "The old hut in the valley | June to the end of August | 12\nNew | all the year | 3\n"
+        "Top of the Eiger | May | 7 and a stove\n\nAll of them are open to members, who have a key."
+    )
+    assert kinds(document) == ["head", "row", "row", "row", "paragraph"]
+
+
+def test_cells_may_have_their_middle_at_one_height(one: One) -> None:
+    texts = []
+    for number, name in enumerate(("RAID0", "RAID1", "RAID5")):
+        middle = 600 - 50 * number
+        texts += [(50, middle, name), (120 - 2 * number, middle, str(number + 2))]
+        texts += [(200, middle + 14 - 14 * line, f"line {line} of {name}") for line in range(3)]
+    text = one("pdf", pdf(placed(*texts))).text
+    assert text.splitlines()[0] == "RAID0 | 2 | line 0 of RAID0 line 1 of RAID0 line 2 of RAID0"
+    assert len(text.splitlines()) == 3
+
+
+def at_heights(lines: Sequence[Sequence[str]], tops: Sequence[float]) -> list[tuple[float, float, str]]:
+    """Lines of two cells, each line at its own height."""
+    return [
+        (left, top, text)
+        for top, line in zip(tops, lines, strict=True)
+        for left, text in zip((50, 200), line, strict=True)
+        if text
+    ]
+
+
+def test_lines_of_cells_that_the_file_has_mixed_go_by_their_distance(one: One) -> None:
+    lines = [("Hut", "Open"), ("Old hut", "June and"), ("in the valley", ""), ("New hut", "May, and"), ("", "June")]
+    tops = (600, 580, 568, 548, 536)
+    document = one("pdf", pdf(placed(*at_heights(lines, tops))))
+    assert document.text == "Hut | Open\nOld hut in the valley | June and\nNew hut | May, and June"
+
+
+def test_rows_in_groups_stay_rows() -> None:
+    lines = [("Hut", "Beds"), ("Old", "12"), ("New", "3"), ("Top", "7"), ("Low", "9")]
+    tops = (600, 586, 572, 553, 539)
+    page = [
+        Words(tuple(Word(text, left, left + 30) for left, text in zip((50, 200), line, strict=True)), 12, top)
+        for top, line in zip(tops, lines, strict=True)
+    ]
+    (found,) = tables(page, lambda number: True)
+    assert found.rows == [list(line) for line in lines]
+
+
+def test_short_columns_of_text_are_no_row_of_a_table(one: One) -> None:
+    left, right = ["the left column", "has three lines", "and no more"], ["on the right", "there are two"]
+    texts = [*cells((left, right), columns=(50, 200)), (50, 500, "Then the text goes on over the page.")]
+    assert "row" not in kinds(one("pdf", pdf(placed(*texts))))

@@ -164,6 +164,66 @@ def test_latex(one: One) -> None:
     ]
 
 
+MACROS = r"""\newcommand{\hut}{Alpine Club} % a name
+\newcommand*\beds[2][12]{#2 with #1~beds} \def\price#1{\$#1.50} \def\odd#1.{never}
+\newcommand{\head}[1]{\section{#1}}
+\title{On \hut{}s\thanks{To all.}} \author{Ada King \and Bob}
+\begin{document}
+\head{The \hut}
+The \hut{} has \beds{a room} and \beds[3]{another}, at \price{20}. A \verb|a_b{c}%d| at \url{https://a.org/x_y%20z~b}.
+Stra{\ss}e, \"Uber, na\"\i ve, "`Zitat"', \textcolor{red}{red}\footnote{In \textbf{summer}.}, 50\,\% of \$5, a\_b,
+\texttt{--force} and \textbackslash{}n, \href{http://x.org/%7e}{a link}~\cite[p.~3]{k}.
+\begin{lstlisting}[language=C]
+\hut{} % stays
+\end{lstlisting}
+\begin{itemize}
+\item \hut
+  \begin{enumerate}
+  \item inner
+  \end{enumerate}
+\item last
+\end{itemize}
+\begin{tabular}{l|l}
+\multirow{2}{*}{Name} & \textbf{Size} \\[2pt] \hline
+\hut & \price{7} \\
+\end{tabular}
+\begin{thebibliography}{9}
+\bibitem{k} Ada King, \emph{Huts}.
+\end{thebibliography}
+\end{document}
+"""
+
+
+def test_macros_and_commands_of_latex(one: One) -> None:
+    document = one("tex", MACROS.encode(), "huts.tex")
+    assert (document.title, document.metadata) == ("On Alpine Clubs", {"author": "Ada King, Bob"})
+    assert blocks(document) == [
+        (
+            "The Alpine Club",
+            "paragraph",
+            "",
+            "The Alpine Club has a room with 12 beds and another with 3 beds, at $20.50. A a_b{c}%d at "
+            "https://a.org/x_y%20z~b.\nStra\N{LATIN SMALL LETTER SHARP S}e, Über, naïve, "
+            "\N{DOUBLE LOW-9 QUOTATION MARK}Zitat\N{LEFT DOUBLE QUOTATION MARK}, red, 50 % of $5, a_b,\n"
+            "--force and \\n, a link.",
+        ),
+        ("The Alpine Club", "paragraph", "", "In summer."),
+        ("The Alpine Club", "code", "", "\\hut{} % stays"),
+        ("The Alpine Club", "item", "", "Alpine Club"),
+        ("The Alpine Club", "item", "", "inner"),
+        ("The Alpine Club", "item", "", "last"),
+        ("The Alpine Club", "head", "", "Name | Size"),
+        ("The Alpine Club", "row", "", "Alpine Club | $7.50"),
+        ("The Alpine Club", "item", "", "Ada King, Huts."),
+    ]
+
+
+def test_a_long_field_of_a_table_in_restructured_text(one: One) -> None:
+    field = "word " * 40_000
+    document = one("rst", f'.. csv-table::\n   :header: a, b\n\n   x, "{field}"\n'.encode())
+    assert field.strip() in document.text
+
+
 def test_rtf(one: One) -> None:
     document = one("rtf", RTF.encode(), "lease.rtf")
     assert (document.title, document.metadata) == ("My Lease", {"author": "Ada"})
@@ -200,6 +260,11 @@ HOSTILE = {
     "empty objects": b"[{}, {}, {}]",
     "odd messages": b'[{"author": {"name": 3}, "text": [1, {"text": 2}], "date": true}]',
     "odd dates": b'[{"author": "a", "text": "b", "date": 1e300}, {"author": "a", "text": "b", "date": "9999999999"}]',
+    "many flags": b"--a, " * 10_000,
+    "open macros": b"\\newcommand{\\x}{" * 5_000,
+    "macros of macros": b"".join(b"\\def\\%c{\\%c\\%c}" % (a, a + 1, a + 1) for a in range(97, 122)) + b"\\a",
+    "a macro of itself": b"\\def\\x#1{\\x{#1#1}}\\x{y}",
+    "steps down": b"\\\\[" * 50_000,
     "odd functions": b"int a b c d e f g h i j k l m n o p q r s t u v w x y z " * 5 + b"\n" + b"a " * 140 + b"(\n",
 }
 

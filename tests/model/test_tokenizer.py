@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 
 from sparc_search.errors import ModelDamaged
+from sparc_search.model.files import default_folder
+from sparc_search.model.plain_words import PlainWords
 from sparc_search.model.tokenizer import WordPieces, flags_of
 from sparc_search.records import CONTINUES, PUNCTUATION
 
@@ -100,6 +103,52 @@ def test_counts_of_texts_with_white_space_between_them_add_up(texts: list[str], 
 )
 def test_flags(piece: str, flags: int) -> None:
     assert flags_of(piece) == flags
+
+
+LIBRARY = WordPieces(Tokenizer.from_file(str(default_folder() / "tokenizer.json")))
+
+
+@pytest.fixture(scope="module")
+def default_pieces() -> WordPieces:
+    return WordPieces.load(default_folder())
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126)) | st.text("aes12 .-'[#", max_size=120) | st.text())
+def test_a_plain_text_is_cut_as_the_library_cuts_it(default_pieces: WordPieces, text: str) -> None:
+    found, wanted = default_pieces([text])[0], LIBRARY([text])[0]
+    assert found.ids.tolist() == wanted.ids.tolist()
+    assert found.offsets.tolist() == wanted.offsets.tolist()
+    assert found.flags.tolist() == wanted.flags.tolist()
+
+
+@pytest.mark.parametrize("length", [99, 100, 101, 399, 400, 401])
+def test_a_long_word_is_cut_as_the_library_cuts_it(default_pieces: WordPieces, length: int) -> None:
+    for word in ("x" * length, "1" * length):
+        assert default_pieces([word])[0].ids.tolist() == LIBRARY([word])[0].ids.tolist()
+
+
+def test_the_vocabulary_is_that_of_the_library(default_pieces: WordPieces) -> None:
+    assert len(default_pieces) == len(LIBRARY)
+    assert all(default_pieces.piece(token) == LIBRARY.piece(token) for token in range(len(LIBRARY) + 5))
+    assert (default_pieces.cls, default_pieces.sep, default_pieces.pad) == (LIBRARY.cls, LIBRARY.sep, LIBRARY.pad)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": "2.0"},
+        {"normalizer": {"type": "BertNormalizer", "lowercase": False}},
+        {"pre_tokenizer": {"type": "Whitespace"}},
+        {"model": {"type": "BPE", "vocab": {}}},
+        {"added_tokens": [{"id": 5, "content": "dome", "special": False}]},
+        {"added_tokens": [{"content": "[UNK]"}]},
+        {"added_tokens": None},
+    ],
+)
+def test_a_tokenizer_of_other_rules_is_left_to_the_library(change: dict[str, object]) -> None:
+    said = json.loads((default_folder() / "tokenizer.json").read_bytes())
+    assert PlainWords.read(json.dumps(said).encode())
+    assert PlainWords.read(json.dumps({**said, **change}).encode()) is None
 
 
 def test_truncation_and_padding_are_switched_off(tmp_path: Path) -> None:

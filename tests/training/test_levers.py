@@ -15,7 +15,7 @@ from sparc_search.errors import UsageError
 from sparc_search.squad import SquadFile, paragraphs_of
 from sparc_search.training import arithmetic
 from sparc_search.training.arithmetic import chosen_arithmetic
-from sparc_search.training.batches import BatchShape, Turn, make_batch, number_questions, plan_epoch
+from sparc_search.training.batches import BatchShape, Traps, Turn, make_batch, number_questions, plan_epoch
 from sparc_search.training.freezing import freeze
 from sparc_search.training.heading_paths import ARROW, HeadingPaths
 from sparc_search.training.loop import Training, TrainingSettings
@@ -28,7 +28,7 @@ from sparc_search.training.losses import (
     teacher_loss,
     trap_loss,
 )
-from sparc_search.training.objective import with_sparse
+from sparc_search.training.objective import trapped, with_sparse
 from sparc_search.training.squad_data import TrainingPassage, passages_of
 from sparc_search.training.teacher import Taught
 
@@ -130,6 +130,21 @@ def test_the_best_phrase_of_a_trap_is_pushed_below_right_answers() -> None:
     assert float(found) == pytest.approx(float(torch.stack(slow).mean()), rel=1e-5)
 
 
+def test_a_trap_leaves_its_passage_found() -> None:
+    """The passage is about what a trap asks; only its words learn to say no."""
+    batch = whole_batch(random_passages(5))
+    batch.traps = Traps(batch.question_ids, batch.question_mask, batch.owner)
+    passages, questions = random_states(batch, 2)
+    pooled, start = passages.pooled.requires_grad_(), passages.start.requires_grad_()
+    dense = dense_logits(passages, questions, 4)
+    legal = legal_choices(batch.answer_words, batch.allowed, 4)
+    gold = Gold(batch.owner, batch.start, batch.end)
+    trapped(dense, passages, questions, batch, legal, gold).backward()
+    assert pooled.grad is None
+    assert start.grad is not None
+    assert start.grad.abs().sum() > 0
+
+
 def test_traps_and_what_was_taught_come_from_the_files() -> None:
     context = "lake river dome was built in 1882"
     questions = [
@@ -180,7 +195,7 @@ def test_heading_paths_begin_with_the_title_and_hold_no_answer() -> None:
 
 
 def test_bf16_learns_what_fp32_learns() -> None:
-    if not arithmetic._works():  # a processor that claims it and cannot
+    if arithmetic._share_of_fp32() is None:  # a processor that claims it and cannot
         with pytest.raises(UsageError, match="ONEDNN_MAX_CPU_ISA"):
             chosen_arithmetic("bf16", "cpu")
         return
@@ -193,3 +208,14 @@ def test_arithmetic_has_few_names() -> None:
     with pytest.raises(UsageError, match="fp16"):
         chosen_arithmetic("fp16", "cpu")
     assert chosen_arithmetic("fp32", "cpu") == "fp32"
+
+
+@pytest.mark.parametrize(("share", "chosen"), [(0.5, "bf16"), (0.9, "fp32"), (None, "fp32")])
+def test_bf16_is_chosen_where_it_works_and_is_quick(
+    monkeypatch: pytest.MonkeyPatch, share: float | None, chosen: str
+) -> None:
+    monkeypatch.setattr(arithmetic, "_share_of_fp32", lambda: share)
+    assert chosen_arithmetic("auto", "cpu") == chosen
+    assert chosen_arithmetic("auto", "cuda") == "fp32"
+    if share is not None:
+        assert chosen_arithmetic("bf16", "cpu") == "bf16"

@@ -98,7 +98,12 @@ def test_the_file_computes_what_was_trained(tmp_path: Path) -> None:
             assert near <= 0.5 * far, name  # the simulation says what int8 does, up to roundings that tip over
         assert np.allclose(without_padding(name, found[name][1], 7), alone[name][0], atol=1e-5)
     encoder = open_encoder(str(tmp_path), threads=1)
+    assert encoder.arithmetic == "onnx static8"
     assert encoder.encode_passages([Passage("p", "d", 0, "the dome of rome")])
+    whole = OnnxNetwork(session, [f"question_{name}" for name in ("start", "end")])(ids, mask)
+    asked = onnxruntime.InferenceSession(str(tmp_path / "questions.onnx"), providers=["CPUExecutionProvider"])
+    for name, values in OnnxNetwork(asked, list(whole))(ids, mask).items():
+        assert np.allclose(values, whole[name], atol=1e-5)
 
 
 def test_other_bodies_are_refused() -> None:

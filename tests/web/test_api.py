@@ -184,6 +184,12 @@ def test_limits_on_question_batch_filters_and_body(index: Index) -> None:
     error(client.post("/api/ask", content=endless(), headers={"content-type": "application/json"}), 413)
 
 
+def test_a_value_that_is_repeated_counts_each_time(client: TestClient) -> None:
+    assert client.get("/api/discover?" + "&".join(["column=id"] * 20)).status_code == 200
+    told = client.get("/api/discover?" + "&".join(["column=id"] * 21)).json()["error"]
+    assert (told["status"], told["parameter"]) == (422, "column")
+
+
 def test_only_json_is_taken(client: TestClient) -> None:
     error(client.post("/api/ask", content=b"questions=x", headers={"content-type": "text/plain"}), 415)
 

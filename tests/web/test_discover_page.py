@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import pytest
 from starlette.testclient import TestClient
@@ -108,16 +108,53 @@ def test_an_empty_index_says_what_to_do(make_index: MakeIndex) -> None:
         assert "sparc-search ingest" in page.text, path
         assert "one of 0 passages" not in page.text
         assert "Take" not in page.text
+        assert "There are 0 answers" not in page.text
+        assert "More than tf-idf says" not in page.text
+
+
+def tried(client: TestClient, **form: str) -> str:
+    answer = client.post("/try", data=form, headers={"accept": "text/html"})
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+    return answer.text
 
 
 def test_any_text_can_be_tried_and_is_not_kept(client: TestClient) -> None:
-    page = Page(client, "/try?text=" + quote("The Eiger was first climbed in 1858.") + "&token=1")
-    assert "Eiger" in page.text
-    assert page.hrefs("/try?text=")
+    page = tried(client, text="The Eiger was first climbed in 1858.", token="1")
+    assert '<h2 class="chosen" dir="auto">Eiger</h2>' in page
+    assert "Nothing" not in page[page.index("chosen") :]
     view = client.get("/api/v1/try", params={"text": "The Eiger was first climbed in 1858."}).json()
     assert view["ngrams"]
     assert client.get("/api/discover").json()["total"] == 3
-    too_long = client.get("/try", params={"text": "a" * 1001}, headers={"accept": "text/html"})
-    assert too_long.status_code == 422
-    assert "at most 1,000 are taken" in too_long.text
+    too_long = tried(client, text="a" * 1001)
+    assert "at most 1,000 are taken" in too_long
+    assert 'aria-invalid="true"' in too_long
+    assert client.post("/try", content=b"text=" + b"a" * 40_000).status_code == 413
     assert client.get("/api/v1/try", params={"text": "a" * 1001}).status_code == 422
+
+
+def test_a_text_that_is_tried_stands_in_no_address(client: TestClient) -> None:
+    page = tried(client, text="The Eiger was first climbed in 1858.", phrase="Eiger", rows="all")
+    main = page[page.index("<main") :]
+    addresses = re.findall(r'(?:href|action|data-copy-curl)="([^"]*)"', page)
+    assert not [address for address in addresses if "1858" in address and "text=" in address]
+    assert 'action="/try" method="post"' in main
+    assert 'action="/try" method="get"' not in main
+    assert 'rel="alternate"' not in page
+    asked = client.get("/try?text=Eiger&token=1", headers={"accept": "text/html"})  # an address says nothing here
+    assert "Eiger</textarea>" not in asked.text
+    assert "chosen" not in asked.text
+
+
+def test_what_is_invisible_in_a_text_comes_back_as_it_was(client: TestClient) -> None:
+    """The page shows it as something else, so what its forms send back is quoted."""
+    text = "Das \u200bMatter\u00adhorn,\n100 % \u05d0"
+    page = tried(client, text=text.replace("\n", "\r\n"))
+    for form in re.findall(r'name="same" value="([^"]*)"', page):
+        assert unquote(form) == text
+    again = tried(client, same=quote(text), token="1")
+    assert unquote(re.findall(r'name="same" value="([^"]*)"', again)[0]) == text
+
+
+def test_another_site_can_try_nothing(client: TestClient) -> None:
+    sent = client.post("/try", data={"text": "Eiger"}, headers={"sec-fetch-site": "cross-site"})
+    assert sent.status_code == 403

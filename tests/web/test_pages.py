@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from starlette.testclient import TestClient
 
 from sparc_search.index import Index
+from sparc_search.inspection import index_view
+from sparc_search.web import index_page
+from sparc_search.web.excerpt import NEAR, around
+from sparc_search.web.rendering import render, tail
 
 WHO = "Who climbed the Matterhorn?"
 ASK = "/?q=Who+climbed+the+Matterhorn%3F"
@@ -157,12 +162,50 @@ def test_looking_up_a_feature_without_a_script(client: TestClient) -> None:
     assert "climbed" in Page(client, "/features").text
 
 
-@pytest.mark.parametrize("path", ["/?q=Who%3F", "/why?q=Who%3F", "/passages/alps/1", "/features/eiger", "/index"])
+@pytest.mark.parametrize(
+    "path",
+    ["/?q=Who%3F", "/why?q=Who%3F", "/passages/alps/1", "/features/eiger", "/index", "/discover?q=eiger", "/features"],
+)
 def test_words_of_this_program_are_explained_where_they_stand(client: TestClient, path: str) -> None:
     page = Page(client, path).text
     assert "What the words mean" in page
     assert "a piece that goes on with the word before it" in page
-    assert ("do this start and this end belong together?" in page) == ("q=" in path)
+    assert ("do this start and this end belong together?" in page) == ("?q=Who" in path)
+    assert ("saturated (BM25)" in page) == (path in ("/discover?q=eiger", "/features", "/index"))
+    assert ("how rare an n-gram is" in page) == ("features" in path)
+
+
+@pytest.mark.parametrize(
+    ("typed", "path"),
+    [
+        ("start:climbed", "/features/climbed#start"),
+        ("lex:climbed>0.8", "/features/climbed#lex"),
+        ('end:"gold dome"', "/features/gold%20dome#end"),
+        ("start : climbed", "/features/start%20%3A%20climbed"),
+        ("title:climbed", "/features/title%3Aclimbed"),
+        ("start:", "/features/start%3A"),
+    ],
+)
+def test_a_feature_of_a_field_is_found_as_discover_writes_it(client: TestClient, typed: str, path: str) -> None:
+    sent = client.get("/features", params={"name": typed}, follow_redirects=False)
+    assert (sent.status_code, sent.headers["location"]) == (303, path)
+    there = client.get("/features/" + quote(typed, safe=""), follow_redirects=False)
+    assert there.headers.get("location", path) == path
+    assert (there.status_code == 303) == ("#" in path)
+
+
+def test_a_field_of_a_feature_has_an_address(client: TestClient) -> None:
+    page = Page(client, "/features/start:climbed")
+    assert page.answer.url.path == "/features/climbed"
+    assert {"start", "end", "lex"} <= set(page.ids)
+
+
+def test_hashes_of_a_model_can_be_read_in_full(index: Index) -> None:
+    whole = "0123456789abcdef" * 4
+    view = replace(index_view(index), card={"weights": {"sha256": whole}})
+    text = render("index.html", **index_page.drawn_view(view))
+    assert f"<code>{whole}</code> <button" in text
+    assert 'title="0123' not in text
 
 
 def test_the_index_page(client: TestClient) -> None:
@@ -237,3 +280,19 @@ def test_static_files_are_kept_only_under_a_versioned_address(client: TestClient
     assert "swap.js" in imported
     for name in imported:  # what a module imports is beside it, so it has the same version
         assert "immutable" in client.get(main[0].replace("main.js", name)).headers["cache-control"]
+
+
+def test_what_is_left_out_around_a_mark_is_whole_words() -> None:
+    text = "one two three " * 20 + "here " + "four five six " * 20
+    at = text.index("here")
+    (before, _), (word, kind), (rest, _), (after, _) = around(text, [(at, at + 4, "ngram")])
+    assert (word, kind, after) == ("here", "ngram", " …")
+    assert set(before.split()) == {"…", "one", "two", "three"}
+    assert set(rest.split()) == {"four", "five", "six"}
+    uncut = around("abc" * 100 + "here", [(300, 304, "ngram")])
+    assert uncut[0] == (" … " + ("abc" * 100)[-NEAR:], "")  # where there is no space to cut at
+
+
+def test_of_a_long_path_the_end_is_shown() -> None:
+    assert tail("/home/somebody/notes", 8) == "…y/notes"
+    assert tail("notes", 5) == "notes"

@@ -118,9 +118,12 @@ def test_people_give_the_token_on_a_page(index: Index) -> None:
     sent = client.get("/index", headers={"accept": "text/html"})
     assert (sent.status_code, sent.headers["location"]) == (303, "/login?next=%2Findex")
     assert "needs its token" in client.get("/login").text
-    wrong = client.post("/login", data={"token": "wrong"})
-    assert wrong.status_code == 401
+    wrong = client.post("/login", data={"token": "wrong"}, headers={"accept": "text/html"})
+    assert wrong.status_code == 200  # for any other a browser writes an error into its console
     assert "not the token" in wrong.text
+    told = client.post("/login", data={"token": "wrong"})
+    assert (told.status_code, told.headers["www-authenticate"]) == (401, "Bearer")
+    assert "set-cookie" not in told.headers
     assert "set-cookie" not in wrong.headers
     right = client.post("/login", data={"token": TOKEN})
     assert (right.status_code, right.headers["location"]) == (303, "/")

@@ -79,6 +79,26 @@ def test_what_pays_lights_up_in_both_texts_and_in_the_question(tab: Any) -> None
     page.wait_for_selector(".painted .tok.on.first.lit")
 
 
+def test_rows_light_up_by_keys(tab: Any) -> None:
+    page = tab.go(WHY + "&against_phrase=summit")
+    rows = page.locator(".tug tr[data-g], .tug tr[data-place]")
+    assert page.locator(".tug tr[tabindex='0']").count() == 1  # one stop for the Tab key
+    page.locator(".tug tr[tabindex='0']").focus()
+    for at in range(rows.count()):
+        row = rows.nth(at)
+        assert row.evaluate("row => row === document.activeElement")
+        lit = page.locator(".side .lit").count()
+        assert lit or row.get_attribute("data-g"), row.inner_text()
+        if "matterhorn" in row.inner_text():
+            assert lit
+            assert page.locator(".asked .tok.lit").count()
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    assert rows.nth(rows.count() - 2).evaluate("row => row === document.activeElement")
+    page.locator("#paid").focus()
+    assert page.locator(".lit").count() == 0
+
+
 def test_sliders_weigh_the_answers_anew(tab: Any) -> None:
     page = tab.go(WHY + "&k=8")
     rows = page.eval_on_selector_all(
@@ -205,6 +225,9 @@ def test_on_paper_the_paint_stays_and_the_controls_go(tab: Any) -> None:
     page.emulate_media(media="print")
     assert not page.locator(".beside").is_visible()
     assert not page.locator(".top").is_visible()
+    assert page.locator(".side .painted").count() == 2
+    for text in page.locator(".side .painted").all():  # the sidebar of Discover goes, and is no side of this page
+        assert text.is_visible()
     word = page.locator(".painted .tok.paid").first
     assert word.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
     assert word.evaluate("e => getComputedStyle(e).backgroundColor") != "rgba(0, 0, 0, 0)"

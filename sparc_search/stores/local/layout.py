@@ -10,7 +10,6 @@ A re-encoded index is built as `data-2` and takes over when CURRENT is replaced,
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -133,7 +132,9 @@ def free_folder(location: Path) -> Path:
 
 def clear(folder: Path) -> None:
     """Make a version's folder, empty."""
-    shutil.rmtree(folder, ignore_errors=True)
+    from shutil import rmtree  # who only asks removes nothing
+
+    rmtree(folder, ignore_errors=True)
     (folder / SEGMENTS).mkdir(parents=True)
 
 
@@ -153,10 +154,12 @@ def switch(location: Path, folder: Path) -> None:
 
 def remove_old(location: Path) -> None:
     """Remove versions that do not count any more. One that does not count yet may be continued."""
+    from shutil import rmtree
+
     number = _number(current(location))
     for folder in location.glob(f"{_PREFIX}[0-9]*"):
         if _number(folder) < number:
-            shutil.rmtree(folder, ignore_errors=True)
+            rmtree(folder, ignore_errors=True)
 
 
 def lock(location: Path, patience: float = 1.0) -> FileLock:

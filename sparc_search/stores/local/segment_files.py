@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from functools import cache
 from pathlib import Path
@@ -30,6 +29,8 @@ _KINDS = (".npy", ".faiss", ".json")
 
 def write_segment(segment: Segment, folder: Path) -> Files:
     """Write a segment to a new folder; its files."""
+    import shutil  # who only asks writes none
+
     shutil.rmtree(folder, ignore_errors=True)  # left by a process that was killed: it is not listed
     folder.mkdir(parents=True)
     for name in _OWN:

@@ -1,4 +1,4 @@
-// Buttons that put a text of the page on the clipboard.
+// Buttons that put a text of the page on the clipboard: of the element they name, or else of the one before them.
 import { say } from "./toast.js";
 
 const show = () => document.querySelectorAll("[data-copy], [data-copy-curl]").forEach((button) => { button.hidden = false; });
@@ -6,7 +6,7 @@ const show = () => document.querySelectorAll("[data-copy], [data-copy-curl]").fo
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
-  const source = document.querySelector(button.dataset.copy);
+  const source = button.dataset.copy ? document.querySelector(button.dataset.copy) : button.previousElementSibling;
   try {
     await navigator.clipboard.writeText(source.textContent);
     say("Copied.");

@@ -5,12 +5,12 @@ import { say } from "./toast.js";
 const WHOLE = "#main,#twin";
 let running = null;
 
-export async function visit(address, { push = true, regions = WHOLE, quiet = false } = {}) {
+export async function visit(address, { push = true, regions = WHOLE, quiet = false, body = null } = {}) {
   running?.abort();
   const mine = (running = new AbortController());
   document.querySelector("#main").setAttribute("aria-busy", "true");
   try {
-    const response = await fetch(address, { headers: { Accept: "text/html" }, signal: mine.signal });
+    const response = await fetch(address, { method: body ? "POST" : "GET", body, headers: { Accept: "text/html" }, signal: mine.signal });
     if (response.status === 503) return say("The server is busy. Try again in a moment.");
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     if (response.redirected || !page.querySelector("#main")) return location.assign(address);
@@ -62,7 +62,7 @@ function fill(ours, theirs) {
 function remember(element) {
   const key = element?.id ? `#${CSS.escape(element.id)}`
     : element?.dataset?.token ? `[data-tokens] [data-token="${element.dataset.token}"]`
-    : element?.name ? `[name="${CSS.escape(element.name)}"]${element.type === "radio" ? `[value="${CSS.escape(element.value)}"]` : ""}`
+    : element?.name ? `[name="${CSS.escape(element.name)}"]${["radio", "submit"].includes(element.type) ? `[value="${CSS.escape(element.value)}"]` : ""}`
     : element?.getAttribute?.("href") ? `a[href="${CSS.escape(element.getAttribute("href"))}"]`
     : null;
   const at = element?.selectionStart;
@@ -75,16 +75,20 @@ function remember(element) {
   };
 }
 
-export function addressOf(form) {
+export function fieldsOf(form, button = null) {
   const query = new URLSearchParams();
   const cleared = new Set();
   for (const input of form.querySelectorAll("[data-clears]")) {
     if (input.value.trim()) input.dataset.clears.split(",").forEach((name) => cleared.add(name));
   }
-  for (const [name, value] of new FormData(form)) {
+  for (const [name, value] of new FormData(form, button)) {
     if (value !== "" && !cleared.has(name)) query.append(name, value);
   }
-  const text = query.toString();
+  return query;
+}
+
+function addressOf(form) {
+  const text = fieldsOf(form).toString();
   return new URL(form.getAttribute("action") + (text ? `?${text}` : ""), location.origin).href;
 }
 
@@ -99,7 +103,9 @@ document.addEventListener("submit", (event) => {
   if (!event.target.matches("form[data-swap]")) return;
   event.preventDefault();
   clearTimeout(typing);
-  visit(addressOf(event.target));
+  const form = event.target;
+  if (form.getAttribute("method") !== "post") return void visit(addressOf(form));
+  visit(form.getAttribute("action"), { push: false, body: fieldsOf(form, event.submitter) }); // what is typed there is in no address
 });
 
 document.addEventListener("change", (event) => {

@@ -1,9 +1,12 @@
 // Choosing in a passage: drag (or Shift and arrows) over words for a phrase; a plain click is a link like any other.
-import { visit } from "./swap.js";
+import { fieldsOf, visit } from "./swap.js";
 
 let from = null;
 let to = null;
 let dragged = false;
+
+// A link or a button chooses its own word by itself.
+const acts = (token) => Boolean(token.href) || token.type === "submit";
 
 // A phrase is of one text: that in which it was begun, or that of the focus.
 const place = () => (from ?? document.activeElement)?.closest?.("[data-tokens]") ?? document.querySelector("[data-tokens]");
@@ -24,9 +27,16 @@ function choose() {
   const phrase = range();
   if (!phrase.length) return;
   const address = new URL(location.href);
-  const { name = "span", clears = "token,phrase,rows", set, value } = place().dataset;
+  const { name = "span", clears = "token,phrase,rows", set, value, form } = place().dataset;
+  const span = `${phrase[0].dataset.from}-${phrase.at(-1).dataset.to}`;
+  if (form) { // a text that is in no address
+    const body = fieldsOf(document.querySelector(form));
+    body.set(name, span);
+    visit(address.href, { push: false, body });
+    return;
+  }
   for (const other of clears.split(",")) address.searchParams.delete(other);
-  address.searchParams.set(name, `${phrase[0].dataset.from}-${phrase.at(-1).dataset.to}`);
+  address.searchParams.set(name, span);
   if (set) address.searchParams.set(set, value);
   visit(address.href);
 }
@@ -64,7 +74,7 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     event.stopPropagation();
     dragged = false;
-  } else if (!token.href && !event.shiftKey) {
+  } else if (!acts(token) && !event.shiftKey) {
     from = to = token;
     choose();
   } else if (event.shiftKey) {
@@ -88,7 +98,7 @@ function oneStop(all) {
   const stop = all.find((token) => token === document.activeElement) ?? all.find((token) => token.classList.contains("on")) ?? all[0];
   for (const token of all) {
     token.tabIndex = token === stop ? 0 : -1;
-    if (!token.href) token.setAttribute("role", "button");
+    if (!acts(token)) token.setAttribute("role", "button");
   }
 }
 
@@ -97,7 +107,7 @@ document.addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!token) return;
   if (from && place() !== token.closest("[data-tokens]")) from = to = null;
-  if (event.key === "Enter" && (!token.href || (from && to && from !== to))) {
+  if (event.key === "Enter" && (!acts(token) || (from && to && from !== to))) {
     event.preventDefault();
     from ??= token;
     to ??= token;

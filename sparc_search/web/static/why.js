@@ -23,6 +23,28 @@ document.addEventListener("pointerover", (event) => light(lamp(event)));
 document.addEventListener("focusin", (event) => light(lamp(event)));
 document.addEventListener("pointerleave", () => light(null));
 
+// The rows of the difference are one stop for the Tab key; arrows walk through them, and the focus lights them up.
+const ROWS = ".tug tr[data-g], .tug tr[data-place]";
+const rows = () => [...document.querySelectorAll(ROWS)];
+
+function oneStop() {
+  const all = rows();
+  const stop = all.find((row) => row === document.activeElement) ?? all[0];
+  for (const row of all) row.tabIndex = row === stop ? 0 : -1;
+}
+
+document.addEventListener("keydown", (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const row = event.target.closest?.(ROWS);
+  if (!step || !row) return;
+  event.preventDefault();
+  const all = rows();
+  all[all.indexOf(row) + step]?.focus();
+  oneStop();
+});
+document.addEventListener("sparc:swapped", oneStop);
+oneStop();
+
 // --- what if ---------------------------------------------------------------------------------------------------------
 const GROUPS = ["dense", "sparse", "lexical"];
 const minus = (text) => text.replace("-", "−");
