@@ -34,7 +34,8 @@ _READ = 10
 @click.option(
     "--base",
     required=True,
-    help="Base weights: a name of `model bases`, a transformers folder (BERT), or a SPARC model for its body.",
+    help="Base weights: a name of `model bases`, a transformers folder (BERT), a SPARC model for its body, or a reader "
+    "that was trained before.",
 )
 @click.option("--out", required=True, type=PATH, help="Folder of the reader.")
 @weight_option
@@ -78,7 +79,7 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     require_training()
     from sparc_search.cross_encoder import training as loop
     from sparc_search.cross_encoder.data import apart, apart_by_chance, asked_in, sampled
-    from sparc_search.cross_encoder.network import export, load_base
+    from sparc_search.cross_encoder.network import export, load_base, save_as_base
     from sparc_search.model.tokenizer import WordPieces
     from sparc_search.training.report import data_record, versions
     from sparc_search.training.squad_data import article_titles, held_out_titles
@@ -130,6 +131,7 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     }
     out.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(folder / "tokenizer.json", out / "tokenizer.json")
+    save_as_base(training.network, config, out)
     export(training.network, config, out / "reader.onnx", options["precision"])
     tuning = sampled(answerable(held), options["tune"], options["seed"]) if options["tune"] else []
     card = write_tuned(out, config, shape, record, [*kept, *held], tuning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..errors import ModelNotFound, UsageError
 from ..model.config import SparcConfig
 from ..model.encoder_torch import SparcModel, load_tensors
 from ..model.export import save
-from ..model.files import CARD
+from ..model.files import CARD, WEIGHTS
 from ..model.onnx_graph import GraphBuilder, bert_body, linear
 from ..model.onnx_precision import PRECISIONS
 from ..training.arithmetic import autocast
@@ -42,7 +43,7 @@ class CrossEncoderNetwork(nn.Module):
 
 
 def load_base(base: Path, config: dict[str, Any], arithmetic: str = "fp32") -> CrossEncoderNetwork:
-    """A body with base weights and an untrained layer on it.
+    """A body with base weights and an untrained layer on it, or a reader as it was when its training ended.
 
     Attention is torch's fused one, a third quicker in fp32; in bf16 that takes half of a step to go backwards, and
     plain products do not.
@@ -50,21 +51,32 @@ def load_base(base: Path, config: dict[str, Any], arithmetic: str = "fp32") -> C
     if config["model_type"] != "bert":
         raise UsageError(f"a reader needs a BERT body, not {config['model_type']}", "name another --base")
     network = CrossEncoderNetwork(config, "eager" if arithmetic == "bf16" else "sdpa")
-    weights = _body_weights(base)
+    weights = _base_weights(base)
     wanted = network.body.state_dict()
     missing = sorted(set(wanted) - set(weights))
     if missing:
         raise ModelNotFound(f"the weights in {base} lack {missing[0]}", "the folder needs the model's *.safetensors")
     network.body.load_state_dict({name: weights[name].float() for name in wanted})
+    if {f"logits.{part}" for part in ("weight", "bias")} <= set(weights):  # a reader's, which goes on from where it was
+        network.logits.load_state_dict({part: weights[f"logits.{part}"].float() for part in ("weight", "bias")})
     return network
 
 
-def _body_weights(base: Path) -> dict[str, Tensor]:
+def _base_weights(base: Path) -> dict[str, Tensor]:
     if (base / CARD).is_file():
         body: dict[str, Tensor] = SparcModel.from_pretrained(base).network.body.state_dict()
         return body
     weights = {name: value for path in sorted(base.glob("*.safetensors")) for name, value in load_tensors(path).items()}
-    return {name.removeprefix("bert."): value for name, value in weights.items()}
+    return {name.removeprefix("bert.").removeprefix("body."): value for name, value in weights.items()}
+
+
+def save_as_base(network: CrossEncoderNetwork, config: dict[str, Any], folder: Path) -> None:
+    """What `load_base` reads: the weights in fp16, for another stretch on other data, or with another rate."""
+    from safetensors.torch import save_file
+
+    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", "utf-8")
+    halves = {name: value.detach().half().contiguous() for name, value in network.state_dict().items()}
+    save_file(halves, folder / WEIGHTS)
 
 
 def export(network: CrossEncoderNetwork, config: dict[str, Any], target: Path, precision: str = "fp32") -> None:
