@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ..errors import ModelNotFound, UsageError
 from ..model.config import SparcConfig
-from ..model.encoder_torch import SparcModel, load_tensors
+from ..model.encoder_torch import SparcModel, load_tensors, save_tensors
 from ..model.export import save
 from ..model.files import CARD, WEIGHTS
 from ..model.onnx_graph import GraphBuilder, bert_body, linear
@@ -72,11 +72,8 @@ def _base_weights(base: Path) -> dict[str, Tensor]:
 
 def save_as_base(network: CrossEncoderNetwork, config: dict[str, Any], folder: Path) -> None:
     """What `load_base` reads: the weights in fp16, for another stretch on other data, or with another rate."""
-    from safetensors.torch import save_file
-
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", "utf-8")
-    halves = {name: value.detach().half().contiguous() for name, value in network.state_dict().items()}
-    save_file(halves, folder / WEIGHTS)
+    save_tensors(folder / WEIGHTS, network.state_dict())
 
 
 def export(network: CrossEncoderNetwork, config: dict[str, Any], target: Path, precision: str = "fp32") -> None:

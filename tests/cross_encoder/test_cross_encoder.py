@@ -30,7 +30,7 @@ from sparc_search.cross_encoder.data import (
     sampled,
 )
 from sparc_search.cross_encoder.files import CrossEncoderCard, read_card, write_card
-from sparc_search.cross_encoder.network import CrossEncoderNetwork, export, load_base, run_torch
+from sparc_search.cross_encoder.network import CrossEncoderNetwork, export, load_base, run_torch, save_as_base
 from sparc_search.cross_encoder.reading import CrossEncoder, PassageLogits, best_spans, open_cross_encoder, windows
 from sparc_search.cross_encoder.teaching import share_of
 from sparc_search.cross_encoder.training import (
@@ -354,6 +354,14 @@ def test_it_may_begin_from_the_body_of_a_sparc_model(tmp_path: Path) -> None:
     body = model.network.body.state_dict()
     for name, value in begun.body.state_dict().items():
         assert torch.allclose(value, body[name], atol=1e-3)  # a folder keeps half precision
+
+
+def test_it_may_begin_from_a_reader(base: Path, tmp_path: Path) -> None:
+    reader = load_base(base, BODY)
+    save_as_base(reader, BODY, tmp_path)
+    begun = load_base(tmp_path, json.loads((tmp_path / "config.json").read_text()))
+    for name, value in reader.state_dict().items():
+        assert torch.allclose(begun.state_dict()[name], value, atol=1e-3)
 
 
 def test_pieces_load_again(trained: Trained, tmp_path: Path) -> None:
