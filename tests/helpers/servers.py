@@ -266,10 +266,13 @@ def secured_opensearch(pytestconfig: pytest.Config) -> SecuredOpenSearch:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def opensearch_cluster(pytestconfig: pytest.Config) -> Cluster:
+    """All three are there, also if the test before failed to bring back what it had killed."""
     found = server(pytestconfig, "opensearch_cluster")
     assert isinstance(found, Cluster)
+    if missing := [node for node in found.nodes if node.name not in found.processes]:
+        found.start(missing=missing)
     return found
 
 

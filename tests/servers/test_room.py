@@ -9,7 +9,7 @@ import pytest
 
 from sparc_search.errors import ServerError, UsageError
 from sparc_search.servers.memory import MEGABYTE, available_memory, heap_bytes, require_memory
-from sparc_search.servers.ports import APART, free_port, is_free, require_free
+from sparc_search.servers.ports import APART, FIRST_FREE, first_of_connections, free_port, is_free, require_free
 
 
 def test_a_taken_port_is_named() -> None:
@@ -28,6 +28,14 @@ def test_a_taken_port_is_named() -> None:
 def test_free_ports_in_a_row() -> None:
     port = free_port(3)
     require_free(port, 3)
+
+
+def test_a_free_port_stays_free_while_its_server_is_away() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        handed_out = other.getsockname()[1]
+    assert first_of_connections() <= handed_out
+    assert all(free_port(3) + 2 + APART < max(first_of_connections(), 2 * FIRST_FREE) for _ in range(50))
 
 
 @pytest.mark.parametrize(("text", "size"), [("512m", 512 * MEGABYTE), ("2g", 2048 * MEGABYTE), ("1G", 1024 * MEGABYTE)])
