@@ -7,7 +7,6 @@ import threading
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +44,7 @@ class WordPieces:
 
     def __init__(self, tokenizer: Tokenizer | Path, plain: PlainWords | None = None) -> None:
         self._plain, self._lock = plain, threading.Lock()
+        self._flags = np.full(1 << 16, _UNKNOWN, np.uint8)
         self._path = tokenizer if isinstance(tokenizer, Path) else None
         if not isinstance(tokenizer, Path):
             self._opened: Tokenizer | None = _bare(tokenizer)
@@ -92,14 +92,14 @@ class WordPieces:
 
     def __len__(self) -> int:
         if self._plain:
-            return len(self._plain.vocabulary)
+            return len(self._plain.vocabulary.whole)
         size: int = self._tokenizer.get_vocab_size(with_added_tokens=True)
         return size
 
     def piece(self, token_id: int) -> str:
         """The string of a token id."""
         if self._plain:
-            return self._plain.names.get(token_id, "")
+            return self._plain.piece(token_id)
         return self._tokenizer.id_to_token(token_id) or ""
 
     def save(self, folder: Path) -> None:
@@ -121,16 +121,14 @@ class WordPieces:
 
     def _flags_of(self, ids: NDArray[np.int32]) -> NDArray[np.uint8]:
         """Flags of each piece; found when a piece is first met, for a question knows few of thirty thousand."""
+        if ids.size and (highest := int(ids.max())) >= len(self._flags):
+            self._flags = np.concatenate([self._flags, np.full(highest + 1, _UNKNOWN, np.uint8)])
         flags = self._flags[ids]
         if _UNKNOWN in flags:
             for token_id in ids[flags == _UNKNOWN].tolist():
                 self._flags[token_id] = flags_of(self.piece(token_id))
             flags = self._flags[ids]
         return flags
-
-    @cached_property
-    def _flags(self) -> NDArray[np.uint8]:
-        return np.full(len(self), _UNKNOWN, np.uint8)
 
 
 def _read(path: Path) -> Tokenizer:

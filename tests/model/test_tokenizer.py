@@ -147,8 +147,34 @@ def test_the_vocabulary_is_that_of_the_library(default_pieces: WordPieces) -> No
 )
 def test_a_tokenizer_of_other_rules_is_left_to_the_library(change: dict[str, object]) -> None:
     said = json.loads((default_folder() / "tokenizer.json").read_bytes())
-    assert PlainWords.read(json.dumps(said).encode())
-    assert PlainWords.read(json.dumps({**said, **change}).encode()) is None
+    assert PlainWords.read(compact(said))
+    assert PlainWords.read(compact({**said, **change})) is None
+    assert PlainWords.read(json.dumps(said, indent=1).encode()) is None
+
+
+def compact(said: object) -> bytes:
+    """As the library writes it."""
+    return json.dumps(said, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("before", [0, 1000])
+def test_pieces_are_found_in_the_file_and_in_the_table(before: int) -> None:
+    content = (default_folder() / "tokenizer.json").read_bytes()
+    plain = PlainWords.read(content)
+    assert plain
+    for _ in range(before):
+        plain.vocabulary.get("the")
+    assert ("whole" in plain.vocabulary.__dict__) == (before > 0)
+    pieces = ["[PAD]", '"', '##"', "\\", "the", "##s", ",", ":", "}", "zzzz", "", "vocab", "un"]
+    assert [plain.vocabulary.get(piece) for piece in pieces] == [plain.vocabulary.whole.get(piece) for piece in pieces]
+    assert plain.piece(plain.vocabulary.whole["the"]) == "the"
+
+
+def test_many_pieces_have_flags() -> None:
+    many = {name: number for number, name in enumerate(["[UNK]", "[CLS]", "[SEP]", "[PAD]", *map(str, range(70_000))])}
+    tokenizer = Tokenizer(WordPiece(many, unk_token="[UNK]"))
+    pieces = WordPieces(tokenizer)
+    assert pieces(["69999"])[0].flags.tolist() == [0]
 
 
 def test_truncation_and_padding_are_switched_off(tmp_path: Path) -> None:
