@@ -18,7 +18,7 @@ from .terminal import note, result_json, sanitise
 
 if TYPE_CHECKING:
     from sparc_search.encoder import Encoder
-    from sparc_search.evaluation.measuring import Run
+    from sparc_search.evaluation.measuring import MeasuredRun
     from sparc_search.evaluation.questions import OpenQuestion
 
 _QUESTION_OPTIONS = (
@@ -109,7 +109,7 @@ def open_domain(
     conclude(run, questions, about, options)
 
 
-def beside_untuned(settings: Settings, before: Encoder, asked: list[OpenQuestion], run: Run) -> dict[str, Any]:
+def beside_untuned(settings: Settings, before: Encoder, asked: list[OpenQuestion], run: MeasuredRun) -> dict[str, Any]:
     """The same questions asked of the question side before it was tuned, and the paired difference."""
     from sparc_search.evaluation.measuring import run_over
     from sparc_search.evaluation.significance import compare
@@ -131,7 +131,7 @@ def asked_of(path: Path, options: dict[str, Any]) -> list[OpenQuestion]:
     return read_questions(path, **chosen)
 
 
-def conclude(run: Run, questions: Path, about: dict[str, Any], options: dict[str, Any]) -> None:
+def conclude(run: MeasuredRun, questions: Path, about: dict[str, Any], options: dict[str, Any]) -> None:
     """Write what was asked for, and show the means."""
     from sparc_search.evaluation.provenance import provenance, write_report
     from sparc_search.evaluation.runs_table import runs_table
@@ -148,7 +148,7 @@ def conclude(run: Run, questions: Path, about: dict[str, Any], options: dict[str
     result_json(report) if options["as_json"] else print_open(report)
 
 
-def write_files(run: Run, options: dict[str, Any]) -> None:
+def write_files(run: MeasuredRun, options: dict[str, Any]) -> None:
     """Rows, TREC files and the sheet of wrong answers."""
     from sparc_search.evaluation.provenance import write_lines
 
@@ -163,7 +163,7 @@ def write_files(run: Run, options: dict[str, Any]) -> None:
         write_sheet(run, size, path, options["seed"])
 
 
-def write_sheet(run: Run, size: int, path: Path, seed: int) -> None:
+def write_sheet(run: MeasuredRun, size: int, path: Path, seed: int) -> None:
     """The sheet of wrong answers; how many of each cause goes to stderr."""
     from sparc_search.evaluation.wrong_answers import as_markdown, as_tsv, counts, sheet
 

@@ -18,9 +18,9 @@ from .terminal import note, progress, result, result_json
 from .train import base_folder, begin, require_training, stop_on_signals, weighed_files, weight_option
 
 if TYPE_CHECKING:
-    from sparc_search.cross_encoder.data import Asked, Example
+    from sparc_search.cross_encoder.data import Example, PlacedQuestion
     from sparc_search.cross_encoder.network import CrossEncoderNetwork
-    from sparc_search.cross_encoder.training import CrossEncoderSettings, CrossEncoderTraining, Measures, Progress
+    from sparc_search.cross_encoder.training import CrossEncoderSettings, CrossEncoderTraining, Measures, ReaderProgress
     from sparc_search.model.tokenizer import WordPieces
 
 _LONGEST_ANSWER = 20
@@ -138,7 +138,7 @@ def train_reader(data: tuple[Path, ...], base: str, out: Path, as_json: bool, **
     result_json(card) if as_json else result(summary(card, out))
 
 
-def answerable(asked: list[Asked]) -> list[Asked]:
+def answerable(asked: list[PlacedQuestion]) -> list[PlacedQuestion]:
     """The questions that have an answer."""
     return [question for question in asked if question.start >= 0]
 
@@ -173,7 +173,7 @@ def settings_of(options: dict[str, Any], examples: list[Example]) -> CrossEncode
 
 
 def examples_of(
-    asked: list[Asked], pieces: WordPieces, shape: dict[str, int], options: dict[str, Any]
+    asked: list[PlacedQuestion], pieces: WordPieces, shape: dict[str, int], options: dict[str, Any]
 ) -> list[Example]:
     """Questions with right windows and wrong passages."""
     from sparc_search.cross_encoder.data import as_passages, examples, negatives
@@ -189,7 +189,11 @@ def examples_of(
 
 
 def measure_of(
-    held: list[Asked], pieces: WordPieces, config: dict[str, Any], shape: dict[str, Any], options: dict[str, Any]
+    held: list[PlacedQuestion],
+    pieces: WordPieces,
+    config: dict[str, Any],
+    shape: dict[str, Any],
+    options: dict[str, Any],
 ) -> Any:
     """What measures the network while it trains: EM and F1 on some held-out questions."""
     from sparc_search.cross_encoder.data import as_paragraphs, sampled
@@ -226,7 +230,7 @@ def train_with_bar(training: CrossEncoderTraining, log: Path | None) -> bool:
     with progress() as bar:
         task = bar.add_task("training", total=training.settings.steps, completed=training.step)
 
-        def report(news: Progress) -> None:
+        def report(news: ReaderProgress) -> None:
             losses.append(news.loss)
             recent = sum(losses[-100:]) / len(losses[-100:])
             about = f"loss {recent:.2f} · {news.questions_per_second:.1f} questions/s"
@@ -247,8 +251,8 @@ def write_tuned(
     config: dict[str, Any],
     shape: dict[str, Any],
     training: dict[str, Any],
-    asked: list[Asked],
-    held: list[Asked],
+    asked: list[PlacedQuestion],
+    held: list[PlacedQuestion],
 ) -> dict[str, Any]:
     """Choose the mix on the held-out questions, over all paragraphs, and write the card."""
     from sparc_search.cross_encoder.data import as_passages

@@ -17,7 +17,7 @@ from .train import require_training, stop_on_signals
 
 if TYPE_CHECKING:
     from sparc_search.evaluation.significance import MeasureDifference
-    from sparc_search.tuning.run import Report
+    from sparc_search.tuning.run import TuningReport
 
 _NAMED = 5
 """Questions that are named of each kind that is left out; --json has them all."""
@@ -74,7 +74,7 @@ def tune(
     return 0 if report.written else NOT_WRITTEN
 
 
-def left_out(report: Report) -> Iterator[str]:
+def left_out(report: TuningReport) -> Iterator[str]:
     """What was not learned from, and why."""
     asked = report.asked
     if asked.repeated:
@@ -94,7 +94,7 @@ def left_out(report: Report) -> Iterator[str]:
         yield f"{counted(report.not_proposed, 'question')} whose answer the search does not propose: not learned from"
 
 
-def show(report: Report, out: Path) -> None:
+def show(report: TuningReport, out: Path) -> None:
     """The figures, and what they mean."""
     judgement = report.judgement
     rows = [
@@ -113,7 +113,7 @@ def show(report: Report, out: Path) -> None:
     result(verdict(report, out))
 
 
-def verdict(report: Report, out: Path) -> str:
+def verdict(report: TuningReport, out: Path) -> str:
     """One sentence on what the figures mean, and one on what was done."""
     meaning = {
         "gain": "It is a gain.",

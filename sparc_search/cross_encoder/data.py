@@ -44,7 +44,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlacedQuestion:
     """A question of a file, its paragraph, and where its answer stands there (characters); -1 twice if nowhere."""
 
     question: OpenQuestion
@@ -57,10 +57,10 @@ class Asked:
     """Of its article, as one reads it; empty where the file has none."""
 
 
-def asked_in(files: Sequence[SquadFile]) -> list[Asked]:
+def asked_in(files: Sequence[SquadFile]) -> list[PlacedQuestion]:
     """All questions whose answer stands in their paragraph, and those that are marked as having none."""
     return [
-        Asked(
+        PlacedQuestion(
             OpenQuestion(one.id, one.text, one.answers),
             paragraph.article,
             paragraph.text,
@@ -87,20 +87,24 @@ def _place(text: str, question: SquadQuestion) -> tuple[int, int] | None:
     return (start, start + len(answer)) if answer and start >= 0 else None
 
 
-def apart(asked: Sequence[Asked], articles: Container[str]) -> tuple[list[Asked], list[Asked]]:
+def apart(
+    asked: Sequence[PlacedQuestion], articles: Container[str]
+) -> tuple[list[PlacedQuestion], list[PlacedQuestion]]:
     """(for training, held out): the questions on these articles are held out."""
-    kept: list[Asked] = []
-    held: list[Asked] = []
+    kept: list[PlacedQuestion] = []
+    held: list[PlacedQuestion] = []
     for one in asked:
         (held if one.article in articles else kept).append(one)
     return kept, held
 
 
-def apart_by_chance(asked: Sequence[Asked], questions: int, seed: int) -> tuple[list[Asked], list[Asked]]:
+def apart_by_chance(
+    asked: Sequence[PlacedQuestion], questions: int, seed: int
+) -> tuple[list[PlacedQuestion], list[PlacedQuestion]]:
     """The same for files without articles: whole paragraphs by chance, until so many questions are held out."""
     texts = list(dict.fromkeys(one.text for one in asked))
     random.Random(seed).shuffle(texts)
-    held: list[Asked] = []
+    held: list[PlacedQuestion] = []
     for text in texts[:-1]:
         if len(held) >= questions:
             break
@@ -109,12 +113,12 @@ def apart_by_chance(asked: Sequence[Asked], questions: int, seed: int) -> tuple[
     return [one for one in asked if one.text not in chosen], held
 
 
-def sampled(asked: Sequence[Asked], most: int, seed: int) -> list[Asked]:
+def sampled(asked: Sequence[PlacedQuestion], most: int, seed: int) -> list[PlacedQuestion]:
     """At most so many, by chance; 0 takes all."""
     return random.Random(seed).sample(asked, most) if 0 < most < len(asked) else list(asked)
 
 
-def as_paragraphs(asked: Sequence[Asked]) -> list[SquadParagraph]:
+def as_paragraphs(asked: Sequence[PlacedQuestion]) -> list[SquadParagraph]:
     """Questions with an answer by their paragraphs, as closed evaluation takes them."""
     found: dict[tuple[str, str], list[SquadQuestion]] = {}
     for one in asked:
@@ -124,7 +128,7 @@ def as_paragraphs(asked: Sequence[Asked]) -> list[SquadParagraph]:
     return [SquadParagraph(text, tuple(questions), title) for (text, title), questions in found.items()]
 
 
-def as_passages(asked: Sequence[Asked]) -> list[Passage]:
+def as_passages(asked: Sequence[PlacedQuestion]) -> list[Passage]:
     """Each text once, as BM25 takes them."""
     return [
         Passage(str(number), "", number, text, title=title)
@@ -132,7 +136,7 @@ def as_passages(asked: Sequence[Asked]) -> list[Passage]:
     ]
 
 
-def titles_of(asked: Sequence[Asked]) -> dict[str, str]:
+def titles_of(asked: Sequence[PlacedQuestion]) -> dict[str, str]:
     """Each text, and its title if any of its questions knows one."""
     titles: dict[str, str] = {}
     for one in asked:
@@ -140,7 +144,7 @@ def titles_of(asked: Sequence[Asked]) -> dict[str, str]:
     return titles
 
 
-def negatives(asked: Sequence[Asked], bm25: Bm25, share: float, seed: int, depth: int = 8) -> dict[int, str]:
+def negatives(asked: Sequence[PlacedQuestion], bm25: Bm25, share: float, seed: int, depth: int = 8) -> dict[int, str]:
     """For a share of the questions with an answer, drawn by chance: number of the question -> a wrong passage."""
     draw = random.Random(seed)
     wanted = [number for number, one in enumerate(asked) if draw.random() < share and one.start != NO_ANSWER]
@@ -156,7 +160,7 @@ def negatives(asked: Sequence[Asked], bm25: Bm25, share: float, seed: int, depth
 
 
 def examples(
-    asked: Sequence[Asked], wrong: dict[int, str], pieces: WordPieces, window: int, title_window: int = 0
+    asked: Sequence[PlacedQuestion], wrong: dict[int, str], pieces: WordPieces, window: int, title_window: int = 0
 ) -> list[Example]:
     """Everything as word pieces; `window` is the room for a passage and its title."""
     known = titles_of(asked)

@@ -60,7 +60,7 @@ class CrossEncoderSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PairBatch:
     """Rows: first the right window of every question, then the wrong passages there are."""
 
     ids: Tensor  # (R, T)
@@ -70,7 +70,7 @@ class Batch:
     owner: Tensor  # (R - B,) whose wrong passage it is
 
 
-def make_batch(some: Sequence[Example], pieces: WordPieces, question_window: int) -> Batch:
+def make_batch(some: Sequence[Example], pieces: WordPieces, question_window: int) -> PairBatch:
     """Examples as arrays."""
     asked = [example.question[: question_window - 2] for example in some]
     wrong = [
@@ -90,10 +90,10 @@ def make_batch(some: Sequence[Example], pieces: WordPieces, question_window: int
         for example, head in zip(some, before[: len(some)], strict=True)
     ]
     owner = torch.tensor([number for number, _, _ in wrong], dtype=torch.long)
-    return Batch(torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(words), torch.tensor(gold), owner)
+    return PairBatch(torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(words), torch.tensor(gold), owner)
 
 
-def answer_loss(logits: Tensor, batch: Batch) -> Tensor:
+def answer_loss(logits: Tensor, batch: PairBatch) -> Tensor:
     """Cross entropies of start and end over all words that a question met, and of "nothing" in the wrong passages."""
     count = len(batch.gold)
     scores = logits.float().masked_fill(~batch.words[:, :, None], NEVER)
@@ -110,7 +110,7 @@ def answer_loss(logits: Tensor, batch: Batch) -> Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReaderProgress:
     """One step's news."""
 
     step: int
@@ -146,7 +146,7 @@ class CrossEncoderTraining:
         self.optimiser = make_optimiser(network, settings)
         self.average = WeightAverage(network, settings.average)
 
-    def run(self, report: Callable[[Progress], None], stop: Callable[[], bool] = lambda: False) -> bool:
+    def run(self, report: Callable[[ReaderProgress], None], stop: Callable[[], bool] = lambda: False) -> bool:
         """Train to the last step (True) or until `stop` (False); a checkpoint is left either way."""
         self.network.train()
         stopped = False
@@ -170,7 +170,7 @@ class CrossEncoderTraining:
         settings = self.settings
         return plan_epoch(self.examples, settings.tokens, settings.seed, self.epoch, settings.batch)
 
-    def optimise(self, some: Sequence[Example], report: Callable[[Progress], None]) -> None:
+    def optimise(self, some: Sequence[Example], report: Callable[[ReaderProgress], None]) -> None:
         """One step, and its news."""
         began, settings = time.monotonic(), self.settings
         share = Schedule(settings.steps, settings.warm_up, settings.cool_down)(self.step)
@@ -193,7 +193,7 @@ class CrossEncoderTraining:
         measures = self.measured() if due and self.measure is not None else None
         rate = self.optimiser.param_groups[0]["lr"]
         speed = len(some) / seconds, int(batch.mask.sum()) / seconds
-        news = Progress(self.step, settings.steps, self.epoch, float(loss.detach()), rate, *speed, measures)
+        news = ReaderProgress(self.step, settings.steps, self.epoch, float(loss.detach()), rate, *speed, measures)
         row: dict[str, Any] = {"step": news.step, "epoch": news.epoch, "loss": round(news.loss, 4)}
         self.history.append({**row, "held_out": measures} if measures else row)
         report(news)

@@ -10,7 +10,7 @@ from typing import Any
 from ..cross_encoder.reading import open_cross_encoder
 from ..records import Reply
 from .bm25 import K1, B, Bm25, passages_only
-from .measuring import Run, measured
+from .measuring import MeasuredRun, measured
 from .open_domain import CUTS, ask_each
 from .questions import OpenQuestion
 from .retrieve_and_read import RetrieveAndRead
@@ -41,7 +41,7 @@ class Baseline:
             "intervals": {},
         }
 
-    def run(self, asked: Sequence[OpenQuestion], watcher: Watcher = QUIET) -> Run:
+    def run(self, asked: Sequence[OpenQuestion], watcher: Watcher = QUIET) -> MeasuredRun:
         """Ask everything; one question first, because what is loaded then is no part of any answer."""
         self.ask(asked[0].text)
         with watcher.counting("asking", len(asked)) as tell:

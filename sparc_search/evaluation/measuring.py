@@ -19,7 +19,7 @@ from .wrong_answers import WrongAnswer, wrong_answer
 
 
 @dataclass(slots=True)
-class Run:
+class MeasuredRun:
     """The rows of a run, and what can be made of its replies only while they are there."""
 
     rows: list[OpenRow] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Run:
 
 def run_over(
     index: Index, asked: Sequence[OpenQuestion], tag: str, watcher: Watcher = QUIET, *, batched: bool = False
-) -> Run:
+) -> MeasuredRun:
     """Ask an index everything; one question before the first, because what is loaded then is no part of any answer."""
     index.ask(asked[0].text)
     replies = ask_each(asked, lambda question: index.ask(question, k=max(CUTS), unit="phrase", all=True))
@@ -61,9 +61,9 @@ def measured(
     replies: Iterable[tuple[OpenQuestion, Reply]],
     tag: str = "sparc-search",
     tell: Callable[[], object] = lambda: None,
-) -> Run:
+) -> MeasuredRun:
     """Take the replies one by one, judge each and tell that it is done."""
-    run = Run()
+    run = MeasuredRun()
     stream = iter(replies)
     while True:
         began = time.perf_counter()

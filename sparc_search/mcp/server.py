@@ -32,14 +32,14 @@ _READS_ONLY: Final = types.ToolAnnotations(
 )
 
 
-class Run(Protocol):
+class RunInTurn(Protocol):
     """Does some work in a thread when it is its turn; `SparcSearchError` if that is not to be expected soon."""
 
     def __call__(self, work: Callable[[], Result], /) -> Awaitable[Result]:
         """Do it."""
 
 
-def create_server(asking: Asking, run: Run, limits: ToolLimits | None = None) -> Server[Any]:
+def create_server(asking: Asking, run: RunInTurn, limits: ToolLimits | None = None) -> Server[Any]:
     """A server of the protocol over these indexes."""
     methods = _Methods(asking, run, limits or ToolLimits())
     return Server(
@@ -57,7 +57,7 @@ def create_server(asking: Asking, run: Run, limits: ToolLimits | None = None) ->
 
 
 class _Methods:
-    def __init__(self, asking: Asking, run: Run, limits: ToolLimits) -> None:
+    def __init__(self, asking: Asking, run: RunInTurn, limits: ToolLimits) -> None:
         self._asking, self._run, self._limits = asking, run, limits
         self._kinds = {kind.name: kind for kind in tool_kinds(limits, asking.indexes.names)}
 

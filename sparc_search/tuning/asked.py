@@ -12,7 +12,7 @@ from ..evaluation.questions import OpenQuestion, read_questions
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TuningQuestions:
     """Questions with their answers, each once, and what was left out."""
 
     questions: tuple[OpenQuestion, ...]
@@ -24,7 +24,7 @@ class Asked:
     """Questions that stand there several times, with answers that have nothing in common."""
 
 
-def read_asked(paths: Sequence[Path], *, sample: int = 0, seed: int = 0) -> Asked:
+def read_asked(paths: Sequence[Path], *, sample: int = 0, seed: int = 0) -> TuningQuestions:
     """The questions of some files; `UsageError` if nothing can be learned from them."""
     read = [question for path in paths for question in read_questions(path)]
     asked = merged(read)
@@ -35,7 +35,7 @@ def read_asked(paths: Sequence[Path], *, sample: int = 0, seed: int = 0) -> Aske
     return asked
 
 
-def merged(read: Iterable[OpenQuestion]) -> Asked:
+def merged(read: Iterable[OpenQuestion]) -> TuningQuestions:
     """Each question once, with all its answers."""
     by_text: dict[str, OpenQuestion] = {}
     contradictory: dict[str, str] = {}
@@ -54,7 +54,7 @@ def merged(read: Iterable[OpenQuestion]) -> Asked:
             source = before.source if before.source == question.source else ""
             by_text[key] = replace(before, answers=(*before.answers, *question.answers), source=source)
     left = tuple(question for key, question in by_text.items() if key not in contradictory)
-    return Asked(left, repeated, unanswered, tuple(contradictory.values()))
+    return TuningQuestions(left, repeated, unanswered, tuple(contradictory.values()))
 
 
 def _said(question: OpenQuestion) -> set[str]:

@@ -23,7 +23,7 @@ from ..model.files import WEIGHTS, ModelFolder, open_model
 from ..search.confidence import from_card
 from ..settings import Settings
 from ..training.average import copy_into, trainable
-from .asked import Asked, read_asked
+from .asked import TuningQuestions, read_asked
 from .judging import Answered, Confidence, Judgement, ask_all, folds_of, judged, recalibrated
 from .learning import Learning, TuningSettings
 from .pool import Pool
@@ -37,10 +37,10 @@ FEWEST_TO_LEARN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class TuningReport:
     """What a tuning found. Names of questions are their texts."""
 
-    asked: Asked
+    asked: TuningQuestions
     learned_from: int
     nowhere: tuple[str, ...]
     """Their answers stand in no text of the index."""
@@ -78,7 +78,7 @@ class Tuning:
     watcher: Watcher = QUIET
     stop: Callable[[], bool] = lambda: False
 
-    def run(self, *, resume: bool = False, anyway: bool = False) -> Report:
+    def run(self, *, resume: bool = False, anyway: bool = False) -> TuningReport:
         """Cross-validate, and write the model if it is a gain, or `anyway`."""
         began = time.monotonic()
         base = open_model(self.settings.model)
@@ -104,7 +104,7 @@ class Tuning:
             "search": _search_of(self.settings),
         }
 
-    def _tuned(self, learner: _Learner, began: float, anyway: bool) -> Report:
+    def _tuned(self, learner: _Learner, began: float, anyway: bool) -> TuningReport:
         learner.propose()
         answered = learner.cross_validated()
         report = learner.report(answered, time.monotonic() - began)
@@ -145,7 +145,7 @@ class _Learner:
     """The work in its order: `propose`, `cross_validated`, `report`, `write`."""
 
     plan: Tuning
-    read: Asked
+    read: TuningQuestions
     base: ModelFolder
     side: QuestionSide
     index: Index
@@ -218,12 +218,12 @@ class _Learner:
 
     def report(
         self, folds: Sequence[Sequence[tuple[int, Answered]]], seconds: float, written: Path | None = None
-    ) -> Report:
+    ) -> TuningReport:
         """What was found. Questions whose answers stand nowhere count for the confidence alone."""
         after = {row: one for fold in folds for row, one in fold}
         questions = self.read.questions
         asked = [row for row, question in enumerate(questions) if question.id not in self.absent]
-        return Report(
+        return TuningReport(
             self.read,
             len(self.teaching),
             tuple(question.text for question in questions if question.id in self.absent),
@@ -238,7 +238,7 @@ class _Learner:
             written,
         )
 
-    def write(self, report: Report) -> Path:
+    def write(self, report: TuningReport) -> Path:
         """Learn from all questions, and write the model."""
         self._learn("all questions", set(self.teaching))
         record = report.record()

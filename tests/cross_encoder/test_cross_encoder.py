@@ -16,8 +16,8 @@ from tiny_model import BODY, tiny_model, tiny_network, tiny_pieces
 
 from sparc_search.cross_encoder.data import (
     NO_ANSWER,
-    Asked,
     Example,
+    PlacedQuestion,
     apart,
     apart_by_chance,
     as_paragraphs,
@@ -142,7 +142,7 @@ def squad(folder: Path, towers: int = 12) -> SquadFile:
     return read_squad(path)
 
 
-def one_question(text: str, answer: str, start: int) -> list[Asked]:
+def one_question(text: str, answer: str, start: int) -> list[PlacedQuestion]:
     answers = [{"text": answer, "answer_start": start}]
     paragraph = {"context": text, "qas": [{"id": "1", "question": "when", "answers": answers}]}
     return asked_in([SquadFile(Path("one.json"), "", tuple(paragraphs_of({"paragraphs": [paragraph]})))])
@@ -227,17 +227,17 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def some_examples(asked: list[Asked]) -> list[Example]:
+def some_examples(asked: list[PlacedQuestion]) -> list[Example]:
     return examples(asked, negatives(asked, Bm25(as_passages(asked)), 0.5, 3), PIECES, 20)
 
 
-def new_training(base: Path, asked: list[Asked], folder: Path | None, **settings: Any) -> CrossEncoderTraining:
+def new_training(base: Path, asked: list[PlacedQuestion], folder: Path | None, **settings: Any) -> CrossEncoderTraining:
     torch.manual_seed(0)
     wanted = CrossEncoderSettings(**{"steps": 120, "tokens": 80, "rate": 2e-3, "cool_down": 30, **settings})
     return CrossEncoderTraining(load_base(base, BODY), some_examples(asked), PIECES, wanted, 12, folder)
 
 
-Trained = tuple[CrossEncoderNetwork, list[float], list[Asked]]
+Trained = tuple[CrossEncoderNetwork, list[float], list[PlacedQuestion]]
 
 
 @pytest.fixture(scope="module")
@@ -369,8 +369,8 @@ def test_pieces_load_again(trained: Trained, tmp_path: Path) -> None:
 
 
 def test_a_share_of_the_questions_is_the_same_whatever_stands_beside_them() -> None:
-    asked = [Asked(OpenQuestion(str(n), f"question {n}", ("x",)), "", "text", 0, 1) for n in range(400)]
-    without = Asked(OpenQuestion("none", "question", ()), "", "text", NO_ANSWER, NO_ANSWER)
+    asked = [PlacedQuestion(OpenQuestion(str(n), f"question {n}", ("x",)), "", "text", 0, 1) for n in range(400)]
+    without = PlacedQuestion(OpenQuestion("none", "question", ()), "", "text", NO_ANSWER, NO_ANSWER)
     some = share_of([*asked, without], 0.25)
     assert 60 < len(some) < 140
     assert share_of(asked[200:], 0.25) == [question for question in some if question in asked[200:]]

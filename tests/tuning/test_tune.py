@@ -25,7 +25,7 @@ from sparc_search.model.files import ONNX, TUNED, WEIGHTS, open_model, sha256_of
 from sparc_search.settings import Settings
 from sparc_search.training.average import trainable
 from sparc_search.tuning.learning import TuningSettings
-from sparc_search.tuning.run import QuestionSide, Report, Tuning
+from sparc_search.tuning.run import QuestionSide, Tuning, TuningReport
 from sparc_search.tuning.scoring import PoolTensors
 from sparc_search.tuning.work import Work
 
@@ -67,14 +67,14 @@ def questions(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def done(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Report:
+def done(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> TuningReport:
     """A tuning that was not disturbed."""
     folder = tmp_path_factory.mktemp("done")
     return tuned(settings, written(folder / "questions.jsonl", map(question_of, range(20))))
 
 
 @pytest.fixture(scope="module")
-def result(done: Report) -> Path:
+def result(done: TuningReport) -> Path:
     """The model it wrote."""
     assert done.written
     return done.written
@@ -85,7 +85,7 @@ def written(path: Path, lines: Iterator[dict[str, object]] | Sequence[dict[str, 
     return path
 
 
-def tuned(settings: Settings, questions: Path, *, resume: bool = False, **changes: object) -> Report:
+def tuned(settings: Settings, questions: Path, *, resume: bool = False, **changes: object) -> TuningReport:
     plan = Tuning(settings, [questions], questions.parent / "notes.tuned", QUICK)
     for name, value in changes.items():
         setattr(plan, name, value)
@@ -131,7 +131,7 @@ def test_what_is_frozen_is_computed_once_and_changes_nothing(model: Path) -> Non
 
 
 def test_the_question_side_learns_and_the_passages_stay(
-    settings: Settings, model: Path, done: Report, result: Path
+    settings: Settings, model: Path, done: TuningReport, result: Path
 ) -> None:
     before, out = {path.name: sha256_of(path) for path in model.iterdir()}, result
     assert done.judgement.verdict == "too few"
@@ -162,7 +162,7 @@ def test_the_question_side_learns_and_the_passages_stay(
 
 
 def test_stopped_and_resumed_is_as_if_nothing_had_happened(
-    settings: Settings, questions: Path, done: Report, result: Path
+    settings: Settings, questions: Path, done: TuningReport, result: Path
 ) -> None:
     steps = 0
 
