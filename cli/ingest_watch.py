@@ -25,8 +25,9 @@ _NOT_WITH: Final = ("rebuild", "dry_run", "retry_rejects", "rejects")
 def follow(settings: Settings, paths: tuple[str, ...], options: dict[str, Any], *, as_json: bool) -> int:
     """Bring an index up to date with some paths, and keep it so until Ctrl-C."""
     from sparc_search.index import Index
+    from sparc_search.loaders.outcomes import Outcome
 
-    from .ingest import as_plain, stop_on_signals
+    from .ingest import as_plain, show_reject, stop_on_signals
     from .ingest_progress import Bar
     from .ingest_summary import Rejects, show_summary
 
@@ -35,10 +36,13 @@ def follow(settings: Settings, paths: tuple[str, ...], options: dict[str, Any], 
             raise UsageError(f"--watch and --{name.replace('_', '-')} exclude each other", "leave out one of them")
     options.pop("sync", None)  # to follow is to delete as well
     bar, rejects = Bar(), Rejects()
+    following = False
 
     def tell(event: Event) -> None:
         bar.update(event)
         rejects.update(event)
+        if following and isinstance(event, Outcome) and event.kind == "rejected":
+            show_reject(event)  # of the first run the summary names them
 
     with Index(settings) as index, stop_on_signals() as stop, bar:
         for number, summary in enumerate(index.watch(*paths, stop=stop, on_event=tell, on_error=_say, **options)):
@@ -50,6 +54,7 @@ def follow(settings: Settings, paths: tuple[str, ...], options: dict[str, Any], 
             else:
                 show_summary(summary, rejects, settings)
             sys.stdout.flush()  # whoever reads it through a pipe need not wait for the next batch
+            following = True
             if not number:
                 note("Following what changes (Ctrl-C stops)")
     note("Stopped.")
