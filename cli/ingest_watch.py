@@ -25,9 +25,8 @@ _NOT_WITH: Final = ("rebuild", "dry_run", "retry_rejects", "rejects")
 def follow(settings: Settings, paths: tuple[str, ...], options: dict[str, Any], *, as_json: bool) -> int:
     """Bring an index up to date with some paths, and keep it so until Ctrl-C."""
     from sparc_search.index import Index
-    from sparc_search.loaders.outcomes import Outcome
 
-    from .ingest import as_plain, show_reject, stop_on_signals
+    from .ingest import as_plain, stop_on_signals
     from .ingest_progress import Bar
     from .ingest_summary import Rejects, show_summary
 
@@ -41,8 +40,8 @@ def follow(settings: Settings, paths: tuple[str, ...], options: dict[str, Any], 
     def tell(event: Event) -> None:
         bar.update(event)
         rejects.update(event)
-        if following and isinstance(event, Outcome) and event.kind == "rejected":
-            show_reject(event)  # of the first run the summary names them
+        if following:  # of the first run the summary names them
+            _tell_reject(event)
 
     with Index(settings) as index, stop_on_signals() as stop, bar:
         for number, summary in enumerate(index.watch(*paths, stop=stop, on_event=tell, on_error=_say, **options)):
@@ -71,7 +70,7 @@ def followed(index: Index | None, folders: tuple[str, ...]) -> Iterator[None]:
 
     def run() -> None:
         try:
-            for summary in index.watch(*folders, stop=stop, on_error=_say):
+            for summary in index.watch(*folders, stop=stop, on_event=_tell_reject, on_error=_say):
                 note(_line(summary))
         except SparcSearchError as error:
             note(f"Error: {error}; nothing is followed any more")
@@ -83,6 +82,15 @@ def followed(index: Index | None, folders: tuple[str, ...]) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
+
+
+def _tell_reject(event: Event) -> None:
+    from sparc_search.loaders.outcomes import Outcome
+
+    from .ingest import show_reject
+
+    if isinstance(event, Outcome) and event.kind == "rejected":
+        show_reject(event)
 
 
 def _say(error: SparcSearchError) -> None:
