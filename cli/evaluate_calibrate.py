@@ -52,7 +52,7 @@ def calibrate(
     it would let through.
     """
     from sparc_search.evaluation.calibration import calibrate as fitted
-    from sparc_search.evaluation.calibration import calibration_error, observe, reliability
+    from sparc_search.evaluation.calibration import calibration_error, observe_in, reliability
     from sparc_search.evaluation.markdown import table
     from sparc_search.evaluation.questions import OpenQuestion, read_questions
     from sparc_search.evaluation.refusing import refusing
@@ -65,7 +65,7 @@ def calibrate(
         asked += [OpenQuestion(question.id, question.text) for question in read_questions(absent, every)]
     with Index.open(settings=settings) as index:
         replies = index.ask_many((question.text for question in asked), k=50, unit="phrase", all=True)
-        seen = [observed for pair in zip(asked, replies, strict=True) if (observed := observe(*pair))]
+        seen = [observed for observed in observe_in(index, asked, replies) if observed]
         calibration = calibration_of(index) if as_is else fitted(seen)
     bands = reliability(calibration, seen)
     error = round(calibration_error(bands), 4)

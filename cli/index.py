@@ -41,14 +41,18 @@ def stats(settings: Settings, as_json: bool) -> None:
     if as_json:
         result_json(facts)
         return
-    for name, value in _flat(facts):
-        result(f"{name:<34} {value}")
+    lines = list(_flat(facts))
+    names = max(len(name) for name, _ in lines)
+    width = stdout().width
+    for name, value in lines:  # a number is not to be broken where the terminal ends
+        fits = names + 1 + len(value) <= width
+        result(f"{name:<{names}} {value}" if fits else f"{name}\n  {value}")
 
 
 def _flat(facts: Any, before: str = "") -> Iterator[tuple[str, str]]:
     for name, value in facts.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{before}{name}: ")
+            yield from _flat(value, f"{before}{name.replace('_', ' ')}: ")
         elif isinstance(value, list):
             yield before + name, _listed(value) if name == "segments" else ", ".join(map(_shown, value)) or "none"
         else:
@@ -112,7 +116,7 @@ def _show_verification(checked: Verification, as_json: bool) -> None:
     if any(problem.derived or problem.document for problem in checked.problems):
         note("`sparc-search index verify --repair` makes again what is damaged")
     if checked.ok:
-        counts = ", ".join(f"{count:,} {name}" for name, count in checked.counts.items())
+        counts = ", ".join(counted(count, name.removesuffix("s")) for name, count in checked.counts.items())
         console.print(styled(f"all is well: {counts}", "green"))
 
 

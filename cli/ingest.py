@@ -153,11 +153,9 @@ def stop_on_signals() -> Iterator[threading.Event]:
 
 def _leave() -> None:
     """End the process now: the encoder cannot be interrupted, and what is written is safe whenever it ends."""
-    show_cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
-    sys.stderr.write(
-        f"{show_cursor}\nError: Interrupted\n  what was indexed is safe; the same command goes on from there\n"
-    )
-    sys.stderr.flush()
+    clear = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else "\n"
+    text = f"{clear}Error: Interrupted\n  what was indexed is safe; the same command goes on from there\n"
+    os.write(2, text.encode())  # past the bar, which would draw itself once more below
     os._exit(Interrupted.exit_code)
 
 

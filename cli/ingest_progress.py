@@ -58,7 +58,8 @@ class Bar:
         if isinstance(event, IngestProgress):
             expected = expected_work(event, self._total_bytes)
             left = self._forecast.seconds_left(event, expected)
-            said = [f"{event.tokens / expected:.0%}" if expected else "", time_left(left) if event.work else ""]
+            forecast = time_left(left) if event.work and event.stage != "stopping" else ""
+            said = [f"{event.tokens / expected:.0%}" if expected else "", forecast]
             if self._progress.console.width >= _ROOM_FOR_COUNTS:
                 said += [counted(event.passages, "passage"), counted(event.rejected, "reject") * bool(event.rejected)]
             self._progress.update(

@@ -35,10 +35,13 @@ def follow(settings: Settings, paths: tuple[str, ...], options: dict[str, Any], 
             raise UsageError(f"--watch and --{name.replace('_', '-')} exclude each other", "leave out one of them")
     options.pop("sync", None)  # to follow is to delete as well
     bar, rejects = Bar(), Rejects()
+    following = False
 
     def tell(event: Event) -> None:
         bar.update(event)
         rejects.update(event)
+        if following:  # of the first run the summary names them
+            _tell_reject(event)
 
     with Index(settings) as index, stop_on_signals() as stop, bar:
         for number, summary in enumerate(index.watch(*paths, stop=stop, on_event=tell, on_error=_say, **options)):
@@ -50,6 +53,7 @@ def follow(settings: Settings, paths: tuple[str, ...], options: dict[str, Any], 
             else:
                 show_summary(summary, rejects, settings)
             sys.stdout.flush()  # whoever reads it through a pipe need not wait for the next batch
+            following = True
             if not number:
                 note("Following what changes (Ctrl-C stops)")
     note("Stopped.")
@@ -66,7 +70,7 @@ def followed(index: Index | None, folders: tuple[str, ...]) -> Iterator[None]:
 
     def run() -> None:
         try:
-            for summary in index.watch(*folders, stop=stop, on_error=_say):
+            for summary in index.watch(*folders, stop=stop, on_event=_tell_reject, on_error=_say):
                 note(_line(summary))
         except SparcSearchError as error:
             note(f"Error: {error}; nothing is followed any more")
@@ -78,6 +82,15 @@ def followed(index: Index | None, folders: tuple[str, ...]) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
+
+
+def _tell_reject(event: Event) -> None:
+    from sparc_search.loaders.outcomes import Outcome
+
+    from .ingest import show_reject
+
+    if isinstance(event, Outcome) and event.kind == "rejected":
+        show_reject(event)
 
 
 def _say(error: SparcSearchError) -> None:

@@ -99,8 +99,7 @@ class Accounts:
     def progress(self, **more: Any) -> IngestProgress:
         """How far it is; `more` is what others know."""
         seconds = time.perf_counter() - self._started
-        counts = (self.read, self.kinds["rejected"], self.passages, self.tokens)
-        return IngestProgress(*counts, seconds=seconds, **more)
+        return IngestProgress(self.read, self.kinds["rejected"], self.passages, seconds=seconds, **more)
 
     def summary(self, stages: Mapping[str, float], growth: int | None, dry_run: bool, stopped: Stopped) -> Summary:
         """The account. One that does not add up is an error, not a footnote."""

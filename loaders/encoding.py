@@ -72,6 +72,8 @@ class Encoding:
         self._succeeded, self._failures = False, 0
         self.seconds = {"cut": 0.0, "encode": 0.0}
         self._cut_characters = self._cut_tokens = 0
+        self.encoded_tokens = 0
+        """Word pieces that are encoded, those of documents of which more is left included."""
 
     @property
     def _encoder(self) -> Encoder:
@@ -104,17 +106,20 @@ class Encoding:
     def encode(self, pool: Sequence[CutJob]) -> list[Done]:
         """All documents of a pool, each encoded or with its problem."""
         if self._dry_run:
+            self.encoded_tokens += sum(sum(cut.lengths) for cut in pool)
             return [Done(cut) for cut in pool]
         ready = [Done(cut, cut.job.encoded) for cut in pool if cut.job.encoded]
+        self.encoded_tokens += sum(sum(done.cut.lengths) for done in ready)
         return ready + self._timed([cut for cut in pool if not cut.job.encoded])
 
     def _timed(self, pool: Sequence[CutJob]) -> list[Done]:
-        started = time.perf_counter()
+        started, before = time.perf_counter(), self.encoded_tokens
         try:
             return self._together(pool)
         except Stopped:
             raise
         except Exception:  # whatever it was, it must not cost more than the document it is about
+            self.encoded_tokens = before
             return [self._alone(cut) for cut in pool]
         finally:
             self.seconds["encode"] += time.perf_counter() - started
@@ -129,6 +134,7 @@ class Encoding:
                 raise Stopped
             encoded += self._encoder.encode_passages(passages[start:end])
             left -= sum(lengths[start:end])
+            self.encoded_tokens += sum(lengths[start:end])
         self._succeeded = True
         in_order = iter(encoded)
         return [Done(cut, self._document(cut, tuple(islice(in_order, len(cut.passages))))) for cut in pool]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -14,6 +14,7 @@ from sparc_search.records import BlockKind, Document
 
 from .builder import TextBuilder
 from .decode import Decoded, guessed, whole
+from .html_depth import flattened
 from .limits import METADATA_CHARACTERS, TEXT_BYTES
 from .tables import Cell, grid, head_and_rows
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _SCRIPTS: Final = (
-    "script", "style", "noscript", "template", "svg", "math", "form", "iframe", "object", "button",
+    "script", "style", "noscript", "template", "svg", "math", "select", "textarea", "iframe", "object", "button",
 )  # fmt: skip
 _FURNITURE: Final = (
     "nav, footer, [role=navigation], [role=contentinfo], [role=search], .navheader, .navfooter, .navbar, .sidebar, "
@@ -39,6 +40,7 @@ _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _CHARSET: Final = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 _LISTS_AROUND: Final = 20  # lists around an item, on the average of a page, that are looked at
 _TERM: Final = 80  # characters of an item under which a nested list stands
+_FORM: Final = 300  # letters; a form with more text than this is a page, or the larger part of one
 _CELL: Final = 1_000  # characters; a table with a longer cell is not one of data but arranges the page
 
 
@@ -63,25 +65,27 @@ def page(text: str, source: str) -> Document:
     """The document of a page."""
     from selectolax.lexbor import LexborHTMLParser
 
+    text = flattened(text)
     tree = LexborHTMLParser(text)
     tree.strip_tags(list(_SCRIPTS))
     metadata = _metadata(tree)
     walk = _walked(tree, metadata, furniture=False)
     if walk.builder.is_empty:
         walk = _walked(LexborHTMLParser(text), metadata, furniture=True)  # a page of links is better than none
+    else:
+        walk.end_with_furniture(tree.body)
     title = tree.css_first("head > title")
     return walk.builder.build(source, source, title.text() if title else "", metadata)
 
 
 def _walked(tree: LexborHTMLParser, metadata: Mapping[str, str], furniture: bool) -> _Walk:
+    walk = _Walk()
     if furniture:
         tree.strip_tags(list(_SCRIPTS))
     else:
-        for node in tree.css(_FURNITURE):
-            if node.tag not in ("body", "html", "main"):
-                node.decompose()
-        _leave_out_contents(tree)
-    walk = _Walk()
+        walk.leave_out(node for node in tree.css(_FURNITURE) if node.tag not in ("body", "html", "main"))
+        walk.leave_out(_contents(tree))
+        walk.leave_out(node for node in tree.css("form") if _letters(node) <= _FORM)
     articles = tree.css("article")
     if root := tree.css_first("main") or (articles[0] if len(articles) == 1 else tree.body):
         walk.builder.facts(metadata, root.text())
@@ -89,7 +93,7 @@ def _walked(tree: LexborHTMLParser, metadata: Mapping[str, str], furniture: bool
     return walk
 
 
-def _leave_out_contents(tree: LexborHTMLParser) -> None:
+def _contents(tree: LexborHTMLParser) -> Iterator[LexborNode]:
     """Lists are looked at from the outermost in, but no item many times: thousands may stand within each other."""
     left = _LISTS_AROUND * len(tree.css("li"))
     for node in tree.css("ul, ol"):
@@ -98,7 +102,19 @@ def _leave_out_contents(tree: LexborHTMLParser) -> None:
         if left < 0:
             return
         if _is_contents(node, items):
-            node.decompose()
+            yield node
+
+
+def _outermost(nodes: Iterable[LexborNode]) -> list[LexborNode]:
+    """Those that stand in none of the others, each once: a node is gone when one around it was taken out."""
+    found = {node.mem_id: node for node in nodes}
+    return [node for node in found.values() if not any(above in found for above in _above(node))]
+
+
+def _above(node: LexborNode) -> Iterator[int]:
+    while (parent := node.parent) is not None:
+        yield parent.mem_id
+        node = parent
 
 
 def _is_contents(node: LexborNode, items: Sequence[LexborNode]) -> bool:
@@ -147,9 +163,26 @@ class _Walk:
         self._kind: BlockKind = "paragraph"  # of the block that is being read
         self._term = ""  # the last one of the innermost list
         self._under = [""]  # what the block stands under, for each list and definition that is open
+        self._left_out: list[str] = []
+        self._root: LexborNode | None = None
+
+    def leave_out(self, nodes: Iterable[LexborNode]) -> None:
+        """Take nodes out of the page; what they say is kept for its end."""
+        for node in _outermost(nodes):
+            self._left_out.append(_flat(node))
+            node.decompose()
+
+    def end_with_furniture(self, body: LexborNode | None) -> None:
+        """What was left out, and what stands around the part that was read, stays in the document's text."""
+        if body is not None and self._root is not None and body.mem_id != self._root.mem_id:
+            self._root.decompose()
+            self._left_out.append(_flat(body))
+        for text in self._left_out:
+            self.builder.block(text, "furniture")
 
     def through(self, root: LexborNode) -> None:
         """Visit everything below `root`, with a stack of its own: pages may nest deeper than Python recurses."""
+        self._root = root
         stack: list[tuple[LexborNode | str, bool]] = [(root, False)]
         while stack:
             node, leaving = stack.pop()

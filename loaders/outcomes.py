@@ -39,6 +39,7 @@ class IngestProgress:
     rejected: int
     passages: int
     tokens: int
+    """Word pieces that are encoded."""
     bytes_read: int
     seconds: float
     work: int = 0

@@ -172,8 +172,10 @@ class _Run:
 
     def _progress(self, stage: str = "") -> Event:
         work = self._encoding.work(self._new_characters)
-        doing = "stopping" if self._stop.is_set() else "encoding" if work else "reading"
+        working = "cutting" if self._plan.dry_run else "encoding"
+        doing = "stopping" if self._stop.is_set() else working if work else "reading"
         return self._accounts.progress(
+            tokens=self._encoding.encoded_tokens,
             bytes_read=sum(reader.reading.bytes_read for reader in self._readers),
             work=work,
             reading=self._still_reading > 0,

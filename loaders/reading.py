@@ -18,7 +18,7 @@ from sparc_search.stored import EncodedDocument
 
 from .compressed import decompressed
 from .formats import HEAD_BYTES, Formats, by_content
-from .furniture import Furniture
+from .furniture import Furniture, furniture_of
 from .limits import JSON_BYTES, ChildLimits
 from .parts import Part
 from .resuming import Item, items_of
@@ -127,7 +127,7 @@ class Reading:
     def _named(self, item: Item, entry: Found, furnished: bool) -> Read | Passed:
         if isinstance(item, RejectedDocument):
             return _rejected(entry, item.message, item.remedy)
-        document, left_out = self._furniture.marked(item) if furnished else (item, [])
+        document, left_out = self._furniture.marked(item) if furnished else (item, list(furniture_of(item)))
         document = replace(document, source=entry.source)
         if self._corpus:
             metadata = {**document.metadata, "corpus": self._corpus}

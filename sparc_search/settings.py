@@ -64,7 +64,7 @@ class Settings:
         harmless=True,
     )
     min_confidence: float = _setting(
-        0.25, "Confidence below which the best answer is called a guess; 0 for never.", least=0, most=1, harmless=True
+        0.2, "Confidence below which the best answer is called a guess; 0 for never.", least=0, most=1, harmless=True
     )
     sparse_candidates: int = _setting(20, "Passages proposed by sparse search.", least=1, harmless=True)
     dense_candidates: int = _setting(20, "Passages proposed by dense search.", least=1, harmless=True)

@@ -25,7 +25,18 @@ _AROUND: Final = 6
 _WIDEST: Final = 200
 """Characters in which these words are looked for."""
 
+_TELLING: Final = 3
+"""Words beside an answer that tell its line, where its own are written in another way in the file,"""
+_FARTHEST: Final = 8
+"""with at most so many between them and it."""
+
 _WORD: Final = re.compile(r"\w+")
+_LATEX: Final = (".tex", ".latex")
+_MACRO: Final = re.compile(
+    r"\\(?:(?:re)?newcommand|providecommand|def|DeclareMathOperator)(?![A-Za-z])[^\n]*|\\[A-Za-z@]+\*?"
+)
+"""A line that defines a macro, and the name of any other: neither is text."""
+_GAP: Final = re.compile(r"[\s.,;:!?)\]}\"']*")
 _BETWEEN: Final = r"(?:<[^<>]*+>|\\[nrtbf](?!\w)|[^\w<]|<)++(?:(?<=\\)[nrtbf])?"
 """What may stand between two words of a text in its file: white space, marks, tags, the `\\n` of JSON."""
 
@@ -44,11 +55,14 @@ def line_of(passage: Passage, start: int, end: int) -> int | None:
         return text.count("\n", 0, place) + 1
     before, after = _WORD.findall(passage.text[:start]), _WORD.findall(passage.text[end:])
     span = _WORD.findall(passage.text[start:end])
-    for around in (_AROUND, 2, 0):
-        match = _find(text, before[-around:] if around else [], span, after[:around])
+    for left, right in ((_AROUND, _AROUND), (2, 2), (_AROUND, 0), (0, _AROUND)):
+        match = _find(text, before[-left:] if left else [], span, after[:right])
         if match is not None:
             return text.count("\n", 0, match) + 1
-    return None
+    begin, stop, beside = _beside(text, before, after)
+    place = _find(text[begin:stop], [], span, [])
+    place = beside if place is None else begin + place
+    return None if place is None else text.count("\n", 0, place) + 1
 
 
 def _as_written(text: str, passage: str, start: int, end: int) -> int | None:
@@ -74,6 +88,29 @@ def _find(text: str, before: Sequence[str], span: Sequence[str], after: Sequence
     words = _BETWEEN.join(map(_written, [*span, *after]))
     match = re.search(rf"(?:\b|(?<=\\[nrtbf])){left}(?P<span>{words})\b", text)
     return match.start("span") if match else None
+
+
+def _beside(text: str, before: Sequence[str], after: Sequence[str]) -> tuple[int, int, int | None]:
+    """Where the span must stand if it, or a word next to it, is written in another way (a macro, an entity).
+
+    From where to where, and the likeliest place. Of the words before and after it those count that are nearest and
+    stand together only once; if there are none, it may be anywhere.
+    """
+    for apart in range(_FARTHEST):
+        last = len(before) - apart
+        if last >= _TELLING and (found := _only(text, before[last - _TELLING : last])):
+            gap = _GAP.match(text, found[1])
+            return found[1], found[1] + _WIDEST, gap.end() if gap and not apart else found[1]
+        if len(after) >= apart + _TELLING and (found := _only(text, after[apart : apart + _TELLING])):
+            begin = max(0, found[0] - _WIDEST)
+            return begin, found[0], found[0] if apart else max(0, len(text[begin : found[0]].rstrip()) + begin - 1)
+    return 0, len(text), None
+
+
+def _only(text: str, words: Sequence[str]) -> tuple[int, int] | None:
+    """The one place at which these words stand; None if there is none, or more."""
+    found = list(islice(re.finditer(rf"\b{_BETWEEN.join(map(_written, words))}\b", text), 2))
+    return found[0].span() if len(found) == 1 else None
 
 
 def _written(word: str) -> str:
@@ -102,4 +139,5 @@ def _read(path: str, changed: int, encoding: str) -> str:
     with suppress(LookupError, UnicodeDecodeError):  # front matter may say anything
         if encoding:
             return content.decode(encoding)
-    return "" if b"\0" in content[:4096] else content.decode("utf-8", errors="replace")
+    text = "" if b"\0" in content[:4096] else content.decode("utf-8", errors="replace")
+    return _MACRO.sub("", text) if path.lower().endswith(_LATEX) else text

@@ -13,10 +13,10 @@ from sparc_search.source_lines import line_of
 TEXT = "The Eiger was first climbed in 1858 by Charles Barrington, who came from Bray, in Ireland."
 
 
-def line(tmp_path: Path, content: str, *, text: str = TEXT, phrase: str = "1858") -> int | None:
+def line(tmp_path: Path, content: str, *, text: str = TEXT, phrase: str = "1858", name: str = "a.md") -> int | None:
     """The line of a phrase of a passage in a file of this content."""
-    (tmp_path / "a.md").write_text(content)
-    passage = Passage(id="p", document_id="d", number=0, text=text, source=str(tmp_path / "a.md"))
+    (tmp_path / name).write_text(content)
+    passage = Passage(id="p", document_id="d", number=0, text=text, source=str(tmp_path / name))
     at = text.index(phrase)
     return line_of(passage, at, at + len(phrase))
 
@@ -43,3 +43,30 @@ def test_marks_between_the_words(tmp_path: Path, written: str) -> None:
 def test_parts_of_other_words_are_not_meant(tmp_path: Path) -> None:
     assert line(tmp_path, "# x1858\n\n1858y\n\nin 1858\n", text="1858") == 5
     assert line(tmp_path, "# x1858\n", text="1858") is None
+
+
+LATEX = r"""\newcommand{\summit}{Eiger}
+\newcommand{\by}[1]{by #1, who came from}
+
+Nobody had been up there before.
+The \summit{} was first climbed in \emph{1858}
+\by{Charles Barrington} Bray,
+in Ireland.
+"""
+
+
+@pytest.mark.parametrize(("phrase", "number"), [("Eiger", 5), ("1858", 5), ("Charles Barrington", 6), ("Bray", 6)])
+def test_words_that_a_macro_writes_stand_beside_those_that_are_there(tmp_path: Path, phrase: str, number: int) -> None:
+    assert line(tmp_path, LATEX, phrase=phrase, name="a.tex") == number
+
+
+def test_the_same_words_elsewhere_are_not_taken_for_what_a_macro_wrote(tmp_path: Path) -> None:
+    others = "Other words, and nothing of it. " * 8
+    assert line(tmp_path, f"1858 was a year. {others}\n\n{TEXT.replace('in 1858 by', '<y> by')}\n") == 3
+    twice = f"Some words.\n\n{TEXT.replace('Eiger', '<e>')}\n\n{TEXT.replace('Eiger', '<e>')}\n"
+    assert line(tmp_path, twice, phrase="Eiger") is None
+
+
+def test_letters_may_be_written_by_their_names(tmp_path: Path) -> None:
+    text = TEXT.replace("Charles Barrington", "Émile Rëy")
+    assert line(tmp_path, f"x\n\n{text.replace('Émile Rëy', '&Eacute;mile R&euml;y')}", text=text, phrase="Rëy") == 3

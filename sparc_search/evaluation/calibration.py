@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from ..index import Index
 from ..records import Reply
-from ..search.confidence import Calibration, fit, rival_score
+from ..search import lexical
+from ..search.confidence import Calibration, fit, rival_score, shared_words
 from .questions import OpenQuestion
 
 RIGHT = 0.6
@@ -22,6 +24,8 @@ class Observation:
     right: bool
     there: bool = True
     """Whether an answer to it is in the index."""
+    shared: float | None = None
+    """How much of the question's words the passage has, if that is known."""
 
 
 def observe(question: OpenQuestion, reply: Reply) -> Observation | None:
@@ -33,9 +37,35 @@ def observe(question: OpenQuestion, reply: Reply) -> Observation | None:
     return Observation(reply.answers[0].score, rival, question.f1(reply.answers[0].text) >= RIGHT, there)
 
 
+def observe_in(
+    index: Index, questions: Sequence[OpenQuestion], replies: Iterable[Reply]
+) -> Iterator[Observation | None]:
+    """The same for the replies of an index, with how much of the questions' words their passages have."""
+    with index.engine.view() as view:
+        for question, reply in zip(questions, replies, strict=True):
+            found = observe(question, reply)
+            if found is None:
+                yield None
+                continue
+            encoded = index.encoded(question.text)
+            weights = lexical.lex_weights(encoded, lexical.look_up(encoded, view))
+            weighed = lexical.scaled(weights, index.settings.lex_weight)
+            yield replace(found, shared=shared_words(reply.answers[0].parts, weighed))
+
+
 def calibrate(seen: Sequence[Observation]) -> Calibration:
     """The calibration that fits best."""
-    return fit([answer.score for answer in seen], [answer.rival for answer in seen], [answer.right for answer in seen])
+    return fit(
+        [answer.score for answer in seen],
+        [answer.rival for answer in seen],
+        [answer.right for answer in seen],
+        [answer.shared for answer in seen],
+    )
+
+
+def said_of(calibration: Calibration, answer: Observation) -> float:
+    """The confidence that a calibration gives an answer that was observed."""
+    return calibration.confidence(answer.score, answer.rival, answer.shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +81,7 @@ class Band:
 
 def reliability(calibration: Calibration, seen: Iterable[Observation]) -> list[Band]:
     """The calibration curve of what was observed."""
-    return bands_of((calibration.confidence(answer.score, answer.rival), answer.right) for answer in seen)
+    return bands_of((said_of(calibration, answer), answer.right) for answer in seen)
 
 
 def bands_of(answers: Iterable[tuple[float, bool]], bands: int = 10) -> list[Band]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..search.confidence import Calibration
-from .calibration import Observation
+from .calibration import Observation, said_of
 
 THRESHOLDS: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7)
 
@@ -29,7 +29,7 @@ def refusing(
     calibration: Calibration, seen: Sequence[Observation], thresholds: Iterable[float] = THRESHOLDS
 ) -> list[Refusing]:
     """What each of some thresholds does to the answers that were observed."""
-    sure = [calibration.confidence(answer.score, answer.rival) for answer in seen]
+    sure = [said_of(calibration, answer) for answer in seen]
     right = [value for value, answer in zip(sure, seen, strict=True) if answer.right]
     wrong = [value for value, answer in zip(sure, seen, strict=True) if not answer.right and answer.there]
     absent = [value for value, answer in zip(sure, seen, strict=True) if not answer.there]

@@ -1,8 +1,10 @@
-"""How likely the best answer is right: a logistic function of its score and of its lead over another answer.
+"""How likely the best answer is right: a logistic function of its score, its lead, and the words that it shares.
 
-    confidence = 1 / (1 + exp(-(bias + score·s + lead·min(s - r, widest))))
+    confidence = 1 / (1 + exp(-(bias + score·s + lead·min(s - r, widest) + words·w)))
 
-`s` is the best score, `r` the best one of an answer that says something else. The four numbers are fitted on held-out
+`s` is the best score, `r` the best one of an answer that says something else. `w` says how much of the question's words
+the passage has: the lexical part of the score divided by the sum of their weights. Without it a question whose subject
+stands nowhere in the index looks like any other to which the passage answers. The numbers are fitted on held-out
 questions and stand in the model's card; a model without them gives no confidence.
 """
 
@@ -17,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelDamaged
+from ..records import ScorePart
+from .lexical import LexWeight
 
 _WORD = re.compile(r"\w+")
 _ROUNDS = 50
@@ -33,11 +37,15 @@ class Calibration:
     lead: float
     widest: float
     """A lead counts up to here; also what an answer without a rival has."""
+    words: float = 0.0
+    usual: float = 0.0
+    """How much of a question's words a passage has on the average, for where that is not known."""
 
-    def confidence(self, score: float, rival: float | None) -> float:
-        """Between 0 and 1, for the best score and that of its rival."""
+    def confidence(self, score: float, rival: float | None, shared: float | None = None) -> float:
+        """Between 0 and 1, for the best score, that of its rival, and how much of the words the passage has."""
         lead = self.widest if rival is None else min(score - rival, self.widest)
-        x = self.bias + self.score * score + self.lead * lead
+        words = self.words * (self.usual if shared is None else shared)
+        x = self.bias + self.score * score + self.lead * lead + words
         return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
     def as_card(self) -> dict[str, float]:
@@ -53,6 +61,7 @@ def from_card(card: Mapping[str, object]) -> Calibration | None:
     try:
         assert isinstance(found, Mapping)
         numbers = {name: float(found[name]) for name in ("bias", "score", "lead", "widest")}
+        numbers |= {name: float(found.get(name, 0.0)) for name in ("words", "usual")}  # which 0.1.0 had not
     except (AssertionError, KeyError, TypeError, ValueError) as error:
         raise ModelDamaged(
             "the `confidence` part of the model's card is incomplete", "fit it again or remove it from the card"
@@ -77,16 +86,32 @@ def rival_score(answers: Iterable[tuple[str, float]]) -> float | None:
     return None
 
 
-def fit(scores: Sequence[float], rivals: Sequence[float | None], right: Sequence[bool]) -> Calibration:
+def shared_words(parts: Iterable[ScorePart], weights: Sequence[LexWeight]) -> float | None:
+    """How much of the question's words the passage of these parts has; None if they do not count in its score."""
+    total = sum(term.weight for term in weights)
+    return sum(part.value for part in parts if part.kind == "lex") / total if total > 0 else None
+
+
+def fit(
+    scores: Sequence[float],
+    rivals: Sequence[float | None],
+    right: Sequence[bool],
+    shared: Sequence[float | None] | None = None,
+) -> Calibration:
     """Fit to answered questions."""
     s = np.array(scores, np.float64)
     leads = np.array([np.inf if r is None else a - r for a, r in zip(scores, rivals, strict=True)])
     finite = leads[np.isfinite(leads)]
     widest = float(np.quantile(finite, 0.99)) if len(finite) else 0.0
-    bias, score, lead = logistic(
-        np.stack([np.ones(len(s)), s, np.minimum(leads, widest)], axis=1), np.array(right, np.float64)
-    )
-    return Calibration(bias, score, lead, widest)
+    columns = [np.ones(len(s)), s, np.minimum(leads, widest)]
+    known = [value for value in shared or () if value is not None]
+    if not known:
+        bias, score, lead = logistic(np.stack(columns, axis=1), np.array(right, np.float64))
+        return Calibration(bias, score, lead, widest)
+    usual = sum(known) / len(known)
+    columns.append(np.array([usual if value is None else value for value in shared or ()]))
+    bias, score, lead, words = logistic(np.stack(columns, axis=1), np.array(right, np.float64))
+    return Calibration(bias, score, lead, widest, words, usual)
 
 
 def logistic(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[float]:

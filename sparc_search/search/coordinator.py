@@ -15,7 +15,7 @@ from ..stored import Hits, Proposals, Statistics
 from . import dense_first, lexical, sparse_first
 from .candidates import Candidates, FoundAnswer, proposals
 from .clock import Clock
-from .confidence import Calibration
+from .confidence import Calibration, shared_words
 from .dense_first import Vectors
 from .lexical import LexWeight
 from .ranking import ranked
@@ -124,7 +124,7 @@ class Coordinator:
             shown, rival = choose(
                 found, options.k, options.unit, merge=options.merge, rival=calibrated, copies=candidates.are_copies
             )
-            sure = self._confidence(shown, rival)
+            sure = self._confidence(shown, rival, weighed)
         reading = None
         if options.read and shown and (sure is None or sure < options.read_below):
             with clock.stage("read"):
@@ -171,10 +171,11 @@ class Coordinator:
         chosen = choose(found, options.k, options.unit, merge=options.merge, rival=False, copies=copies)
         return chosen.shown, again.confidence, reading
 
-    def _confidence(self, shown: Sequence[FoundAnswer], rival: float | None) -> float | None:
+    def _confidence(self, shown: Sequence[FoundAnswer], rival: float | None, lex: _Lex) -> float | None:
         if not shown or self._calibration is None:
             return None
-        return self._calibration.confidence(shown[0].answer.score, rival)
+        best = shown[0].answer
+        return self._calibration.confidence(best.score, rival, shared_words(best.parts, lex))
 
 
 def _sparse(

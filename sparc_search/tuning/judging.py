@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ..evaluation.calibration import Observation, bands_of, calibrate, calibration_error, observe
+from ..evaluation.calibration import Observation, bands_of, calibrate, calibration_error, observe_in, said_of
 from ..evaluation.open_domain import CUTS, OpenRow, group_of, judge
 from ..evaluation.questions import OpenQuestion
 from ..evaluation.significance import MeasureDifference, compare
@@ -32,10 +32,11 @@ class Answered:
 def ask_all(index: Index, questions: Sequence[OpenQuestion]) -> list[Answered]:
     """Ask an index, on the path that serves `ask`."""
     texts = [question.text for question in questions]
-    replies = index.ask_many(texts, k=max(CUTS), unit="phrase", all=True)
+    replies = list(index.ask_many(texts, k=max(CUTS), unit="phrase", all=True))
+    observed = observe_in(index, questions, replies)
     return [
-        Answered(judge(question, reply), observe(question, reply))
-        for question, reply in zip(questions, replies, strict=True)
+        Answered(judge(question, reply), seen)
+        for question, reply, seen in zip(questions, replies, observed, strict=True)
     ]
 
 
@@ -103,12 +104,12 @@ def recalibrated(
     if len({seen.right for seen in everything}) < 2:
         return None  # nothing to tell apart
     said = [
-        (calibrate(others).confidence(seen.score, seen.rival), seen.right)
+        (said_of(calibrate(others), seen), seen.right)
         for number, fold in enumerate(folds)
         if (others := [seen for other, some in enumerate(folds) if other != number for seen in some])
         for seen in fold
     ]
     error = calibration_error(bands_of(said))
-    said_before = [(calibration.confidence(one.score, one.rival), one.right) for one in before] if calibration else []
+    said_before = [(said_of(calibration, one), one.right) for one in before] if calibration else []
     error_before = round(calibration_error(bands_of(said_before)), 4) if said_before else None
     return Confidence(calibrate(everything), round(error, 4), error_before, len(everything))

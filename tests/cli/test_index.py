@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from engines import open_local
+from rich.console import Console
 from small_corpus import DOCUMENTS, encode_all
 
 from sparc_search.cli.main import run
@@ -58,6 +59,13 @@ def test_stats(folder: Path, capsys: Out) -> None:
     assert any(line.split(maxsplit=1) == ["segments", "1 (passages: 3)"] for line in shown.splitlines())
 
 
+def test_stats_break_no_number_in_a_narrow_terminal(folder: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparc_search.cli.index.stdout", lambda: Console(width=30))
+    assert run(["index", "stats"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[lines.index("documents") + 1] == "  2"
+
+
 def test_an_empty_index_has_stats_too(folder: Path, capsys: Out) -> None:
     assert run(["index", "delete", "alps", "seas"]) == 0
     capsys.readouterr()
@@ -78,7 +86,7 @@ def test_there_is_no_index(folder: Path, capsys: Out, command: list[str]) -> Non
 
 def test_all_is_well(folder: Path, capsys: Out) -> None:
     assert run(["index", "verify"]) == 0
-    assert "all is well: 2 documents, 3 passages" in capsys.readouterr().out
+    assert "all is well: 2 documents, 3 passages, 1 segment, " in capsys.readouterr().out
     assert run(["index", "verify", "--json", "--sample", "0"]) == 0
     assert json_of(capsys)["ok"] is True
 

@@ -280,9 +280,13 @@ def test_watching_goes_on_until_ctrl_c(
     made.write_text("A third note.")
     made.rename(corpus / "third.txt")
     assert json.loads(process.stdout.readline())["indexed"] == 1
+    made.write_bytes(b"\0\1\xff")
+    made.rename(corpus / "bad.txt")
+    assert json.loads(process.stdout.readline())["rejected"] == 1
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert (process.returncode, out) == (0, "")
+    assert f"rejected {corpus / 'bad.txt'}: " in err
     assert "Stopped." in err
 
 

@@ -101,3 +101,21 @@ def test_when_asked_to_stop_a_pool_is_finished_but_a_huge_one_is_not(toy_encoder
     assert encoding.encode([encoding.cut(job("a", paragraphs(*[60] * 10)))])[0].encoded
     with pytest.raises(Stopped):
         encoding.encode([encoding.cut(job("a", paragraphs(*[60] * 40)))])
+
+
+def test_what_is_encoded_of_a_long_document_is_known_before_it_is_finished(toy_encoder: Encoder) -> None:
+    class Watched(Wrapped):
+        def encode_passages(self, passages: Sequence[Passage]) -> list[EncodedPassage]:
+            seen.append(encoding.encoded_tokens)
+            return super().encode_passages(passages)
+
+    seen: list[int] = []
+    encoding = Encoding(Watched(toy_encoder), 2, lambda: False, dry_run=False)
+    encoding.encode([encoding.cut(job("long", paragraphs(12, 12, 12)))])
+    assert [*seen, encoding.encoded_tokens] == [0, 12, 24, 36]
+
+
+def test_what_is_encoded_again_alone_counts_once(toy_encoder: Encoder) -> None:
+    encoding = Encoding(Wrapped(toy_encoder, poison="bad"), 2, lambda: False, dry_run=False)
+    encoding.encode([encoding.cut(job("a", paragraphs(12, 12))), encoding.cut(job("b", "bad"))])
+    assert encoding.encoded_tokens == 24

@@ -66,11 +66,12 @@ def test_an_ingest_tells_what_was_left_out_and_stats_too(tmp_path: Path, toy_enc
         (pages / f"{number}.html").write_text(body)
     with Index.create(tmp_path / "index", settings=Settings(), encoder=toy_encoder) as index:
         dry = index.ingest(pages, dry_run=True)
-        assert (dry.left_out, dry.left_out_words) == (10, 15)
-        assert set(dry.first_left_out) == {"Our Club", "Next"}
+        assert (dry.left_out, dry.left_out_words) == (15, 20)
+        assert set(dry.first_left_out) == {"Our Club", "Next", "Home"}
         index.ingest(pages)
-        assert index.stats()["left_out"] == {"blocks": 10, "words": 15}
+        assert index.stats()["left_out"] == {"blocks": 15, "words": 20}
         assert index.ingest(pages).unchanged == 5
+        assert [answer.text for answer in index.ask("Home", unit="passage").answers if "Home" in answer.text] == []
 
 
 def test_what_is_left_out_is_counted_once(tmp_path: Path, toy_encoder: Encoder) -> None:

@@ -4,9 +4,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from letters import Letters
+from selectolax.lexbor import LexborHTMLParser
 
 from sparc_search.loaders.builder import ARROW
+from sparc_search.loaders.furniture import furniture_of
+from sparc_search.loaders.html_depth import DEEPEST, flattened
 from sparc_search.loaders.limits import ChildLimits
+from sparc_search.loaders.passages import cut
 from sparc_search.loaders.walk import Passed
 from sparc_search.records import Document
 
@@ -30,8 +37,9 @@ def test_headings_become_sections_and_furniture_goes(one: One) -> None:
     assert document.metadata == {"author": "A. Warden"}
     assert document.text == (
         "Alpine huts\n\nA first paragraph.\nSecond line.\n\nOpening\n\nloose text too\n\nin summer\nin winter\n\n"
-        "Beds\n\nhut | beds\nOld | 12\n\nOne\n\nTwo\n\nThree"
+        "Beds\n\nhut | beds\nOld | 12\n\nOne\n\nTwo\n\nThree\n\nHome\n\n(c)\n\nClub"
     )
+    assert list(furniture_of(document)) == ["Home", "(c)", "Club"]
     headings = [section.heading for section in document.sections if not section.kind]
     assert headings == ["", "Opening", f"Opening{ARROW}Beds"]
 
@@ -57,13 +65,64 @@ def test_a_damaged_page_still_gives_its_text(one: One) -> None:
 
 
 def test_a_page_that_takes_for_ever_is_one_reject(read_files: ReadFiles, tmp_path: Path) -> None:
-    (tmp_path / "a-deep.html").write_bytes(b"<div>" * 300_000 + b"deep")  # the parser's time grows with its square
+    fonts = "".join(f"<font color={number}>" for number in range(400))
+    (tmp_path / "a-endless.html").write_text(fonts + "<p>word" * 1_000_000)  # each paragraph begins with all of them
     (tmp_path / "b-good.html").write_bytes(b"<p>good")
     bad, good = read_files(tmp_path, limits=ChildLimits(seconds=5, seconds_per_mebibyte=0))
     assert isinstance(bad, Passed)
-    assert "took longer than 5 seconds" in bad.reason
+    assert "took longer than 5 seconds" in bad.reason or "memory" in bad.reason
     assert isinstance(good, Document)
     assert good.text == "good"
+
+
+@pytest.mark.parametrize("tag", ["div", "blockquote", "ul><li", "span", "custom-tag", "section"])
+def test_elements_nest_to_a_bounded_depth_and_no_text_is_lost(tag: str, one: One) -> None:
+    """Depth, not time: what a parser does for each block grows with the elements that are open."""
+    page = f"<{tag}>word " * 2_000
+    deepest = LexborHTMLParser(flattened(page)).css("*")[-1]
+    depth = 0
+    while deepest.parent is not None:
+        deepest, depth = deepest.parent, depth + 1
+    assert depth <= 2 * DEEPEST + 3  # of an item and its list only the list is counted
+    assert one("html", page.encode()).text.split() == ["word"] * 2_000
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from(["<div>", "</div>", "<ul><li>", "</ul>", "<b>", "</b>", "<p>", "<!-- <div> -->", "</p>"]))
+)
+def test_what_is_not_deep_stays_as_it_is_and_words_stay_in_any_case(tags: list[str]) -> None:
+    page = "".join(f"{tag}word{number} " for number, tag in enumerate(tags))
+    assert flattened(page) == page
+    words = [f"word{number}" for number in range(len(tags))]
+    assert LexborHTMLParser(flattened(page, deepest=2)).body.text().split() == words
+
+
+def test_tags_in_comments_and_scripts_are_none() -> None:
+    page = f"<!--{'<div>' * 600}--><script>'{'<div>' * 600}'</script><div>text</div>"
+    assert flattened(page) == page
+
+
+def test_elements_that_were_left_open_end_with_what_is_around_them() -> None:
+    page = "<table>" + "<tr><td><font>cell</td></tr>" * 600 + "</table><div>text</div>"
+    assert "<div>text</div>" in flattened(page + "<p>" * 600)
+
+
+def test_menus_are_marked_at_the_end_of_the_text_and_not_indexed(one: One) -> None:
+    page = """<header>Our club</header><main><nav class="toc">Up</nav><p>Text.</p>
+    <footer class="footer"><nav>Next</nav> page</footer></main><p>Imprint</p>"""
+    document = one("html", page.encode())
+    assert document.text == "Text.\n\nUp\n\nNext page\n\nOur club Imprint"
+    assert list(furniture_of(document)) == ["Up", "Next page", "Our club Imprint"]
+    assert [passage.text for passage in cut(document, Letters(200))] == ["Text."]
+
+
+def test_a_form_around_a_whole_page_is_the_page(one: One) -> None:
+    text = "The hut is open from June to October. " * 20
+    page = f"<form><p>{text}</p><form></form></form><form>Find <select><option>all</select></form>"
+    document = one("html", page.encode())
+    assert document.text == f"{text.strip()}\n\nFind"
+    assert list(furniture_of(document)) == ["Find"]
 
 
 def test_lists_in_lists_are_looked_at_a_bounded_number_of_times(one: One) -> None:
@@ -73,4 +132,6 @@ def test_lists_in_lists_are_looked_at_a_bounded_number_of_times(one: One) -> Non
 
 def test_a_table_of_contents_within_a_list_is_left_out(one: One) -> None:
     contents = "".join(f"<li><a href='#{name}'>{name}</a></li>" for name in ("one", "two", "three"))
-    assert one("html", f"<ul><li>kept<ul>{contents}</ul></li></ul>".encode()).text == "kept"
+    document = one("html", f"<ul><li>kept<ul>{contents}</ul></li></ul>".encode())
+    assert list(furniture_of(document)) == ["one two three"]
+    assert [passage.text for passage in cut(document, Letters(200))] == ["kept"]

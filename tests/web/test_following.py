@@ -196,6 +196,10 @@ def test_a_server_follows_a_folder(serve_process: ServeProcess, tmp_path: Path) 
         assert "1 document indexed" in process.stderr.readline()
         found = httpx.get(f"{address}/api/ask", params={"q": "When was the Baltic crossed by a blue boat?"}, timeout=60)
         assert found.json()["answers"][0]["passage"]["document_id"] == "notes/baltic.txt"
+        (tmp_path / "made").write_bytes(b"\0\1\2")
+        (tmp_path / "made").rename(notes / "bad.txt")
+        assert f"rejected {notes / 'bad.txt'}: " in process.stderr.readline()
+        assert "1 rejected" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
         assert process.stderr.read().endswith("Stopped.\n")
         assert process.wait() == 0
