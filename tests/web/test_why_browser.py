@@ -115,9 +115,25 @@ def test_sliders_weigh_the_answers_anew(tab: Any) -> None:
         order = sorted(range(len(rows)), key=lambda row: (-scores[row], int(rows[row][1]["rank"])))
         assert page.locator(".reranked li > a").all_inner_texts() == [rows[row][0] for row in order]
         assert numbers(page, "[data-score]") == pytest.approx([scores[row] for row in order], abs=0.006)
+        drawn(page, rows, factors)
     page.locator("[data-reset]").click()
     assert page.locator(".reranked li > a").all_inner_texts() == [text for text, _ in rows]
     assert not page.locator("[data-reset]").is_visible()
+
+
+def drawn(page: Any, rows: list[Any], factors: dict[str, float]) -> None:
+    """A bar is as long as its parts, those below zero left of the line; all bars have one scale."""
+    groups = ("dense", "sparse", "lexical")
+    parts = [[float(own[group]) * factors.get(group, 1.0) for group in groups] for _, own in rows]
+    below = max(sum(-value for value in own if value < 0) for own in parts)
+    above = max(sum(value for value in own if value > 0) for own in parts)
+    for item in page.locator(".reranked li").all():
+        own = parts[int(item.get_attribute("data-rank")) - 1]
+        widths = item.locator("rect").evaluate_all("all => all.map(one => parseFloat(one.getAttribute('width')))")
+        assert widths == pytest.approx([100 * abs(value) / (above + below) for value in own], abs=0.01)
+        zero = float(item.locator("line").get_attribute("x1").rstrip("%"))
+        for rect, value in zip(item.locator("rect").all(), own, strict=True):
+            assert value == 0 or (float(rect.get_attribute("x").rstrip("%")) < zero - 0.001) is (value < 0)
 
 
 def test_beside_it_anything(tab: Any) -> None:
