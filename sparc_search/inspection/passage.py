@@ -98,7 +98,11 @@ def text_view(
     threshold: float = 0.0,
 ) -> PassageView:
     """The same for any text, encoded just now as a passage without a title; nothing of it is stored."""
-    encoded = index.encoder.encode_passages([Passage("", "", 0, cleaned(text), 0)])[0]
+    try:
+        words = cleaned(text)
+    except UsageError:
+        raise UsageError("nothing can be read in this text", "paste some words") from None
+    encoded = index.encoder.encode_passages([Passage("", "", 0, words, 0)])[0]
     choice = {"token": token, "phrase": phrase, "span": span}
     return _view(index, StoredPassage(encoded.passage, encoded.block), choice, sides, sizes, threshold)
 
