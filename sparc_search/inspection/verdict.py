@@ -95,14 +95,15 @@ def _without_sparc(a: ScoredPhrase, b: ScoredPhrase) -> Verdict:
     learned = a.score - b.score
     return Verdict(
         "tf-idf",
-        f"The learned weights of n-grams give {_quoted(a)} {learned:+.2f}. By tf-idf its words are worth "
+        f"The learned weights of n-grams give {quoted(a)} {learned:+.2f}. By tf-idf its words are worth "
         f"{b.by_kind['lex']:.2f}, the same for every phrase of the passage.",
         "With sparse at 0 (What if, on the page /why) answers stand as they would without them.",
         "a" if learned > 0 else "",
     )
 
 
-def _quoted(phrase: ScoredPhrase) -> str:
+def quoted(phrase: ScoredPhrase) -> str:
+    """Its text as it is named in a sentence."""
     text = " ".join(phrase.text.split())
     index = f" of {phrase.index}" if phrase.index else ""
     return f"“{text if len(text) <= 60 else text[:59] + '…'}”{index}"
@@ -110,7 +111,7 @@ def _quoted(phrase: ScoredPhrase) -> str:
 
 def _filtered(case: Case) -> str:
     sides = " and ".join(boundary.side for boundary in case.loser.boundaries if not boundary.indexed)
-    return f"{_quoted(case.loser)} was filtered out: the model left its {sides} out of the index.{_had_it_been(case)}"
+    return f"{quoted(case.loser)} was filtered out: the model left its {sides} out of the index.{_had_it_been(case)}"
 
 
 def _had_it_been(case: Case) -> str:
@@ -129,7 +130,7 @@ def _not_proposed(case: Case) -> str:
         for road in case.loser.roads
     ]
     told = " and by ".join(missed)
-    return f"The passage of {_quoted(case.loser)} was not proposed: missed by {told}.{_had_it_been(case)}"
+    return f"The passage of {quoted(case.loser)} was not proposed: missed by {told}.{_had_it_been(case)}"
 
 
 def _hidden(case: Case) -> bool:
@@ -160,7 +161,7 @@ def _outvoted(first: Group, second: Group, remedy: str) -> Cause:
     def sentence(case: Case) -> str:
         return (
             f"{first.capitalize()} outvotes {second}, most of all by {_decisive(case, first)}: {first} "
-            f"{case.lead[first]:+.2f} for {_quoted(case.winner)}, {second} {case.lead[second]:+.2f}: "
+            f"{case.lead[first]:+.2f} for {quoted(case.winner)}, {second} {case.lead[second]:+.2f}: "
             f"together with the rest {case.winner.score - case.loser.score:+.2f}."
         )
 
@@ -176,7 +177,7 @@ def _agreed(case: Case) -> str:
     most = max(case.lead, key=lambda group: case.lead[group])
     lead = case.winner.score - case.loser.score
     return (
-        f"{_quoted(case.winner)} leads by {lead:.2f}: the {most} part gives {case.lead[most]:+.2f}, most of all by "
+        f"{quoted(case.winner)} leads by {lead:.2f}: the {most} part gives {case.lead[most]:+.2f}, most of all by "
         f"{_decisive(case, most)}."
     )
 
@@ -219,7 +220,7 @@ CAUSES: Sequence[Cause] = (
     Cause(
         "filter",
         lambda case: not case.loser.can_win and _hidden(case),
-        lambda case: f"The passage of {_quoted(case.loser)} does not pass the filter.{_had_it_been(case)}",
+        lambda case: f"The passage of {quoted(case.loser)} does not pass the filter.{_had_it_been(case)}",
         "Take the filter away.",
         "Taking the filter away does not help: ask with words that stand near it.",
     ),
@@ -233,7 +234,7 @@ CAUSES: Sequence[Cause] = (
     Cause(
         "no answer",
         lambda case: bool(case.loser.illegal),
-        lambda case: f"{_quoted(case.loser)} can be no answer: {case.loser.illegal}.{_had_it_been(case)}",
+        lambda case: f"{quoted(case.loser)} can be no answer: {case.loser.illegal}.{_had_it_been(case)}",
         "Ask for a larger unit: sentence or passage.",
     ),
     Cause(
@@ -247,7 +248,7 @@ CAUSES: Sequence[Cause] = (
         "read",
         _told_by_reader,
         lambda case: (
-            f"The reader put {_quoted(case.winner)} first; by the exact score {_quoted(case.loser)} leads by "
+            f"The reader put {quoted(case.winner)} first; by the exact score {quoted(case.loser)} leads by "
             f"{case.loser.score - case.winner.score:.2f}."
         ),
         "Ask without reading again to see the order of the exact scores.",
@@ -265,7 +266,7 @@ CAUSES: Sequence[Cause] = (
         "boundary",
         _overlap,
         lambda case: (
-            f"Only the boundary differs: {_quoted(case.winner)} and {_quoted(case.loser)} share words, and "
+            f"Only the boundary differs: {quoted(case.winner)} and {quoted(case.loser)} share words, and "
             f"{_decisive(case)} decides."
         ),
         "Ask for a larger unit (sentence) if either will do.",
@@ -274,7 +275,7 @@ CAUSES: Sequence[Cause] = (
         "no n-gram in common",
         _no_ngram,
         lambda case: (
-            f"No n-gram of the question weighs anything for {_quoted(case.loser)}; for {_quoted(case.winner)} it "
+            f"No n-gram of the question weighs anything for {quoted(case.loser)}; for {quoted(case.winner)} it "
             f"is {by_group(case.winner.by_kind)['sparse']:.2f} points, most of all by "
             f"{_decisive(case, 'sparse')}."
         ),

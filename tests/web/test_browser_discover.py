@@ -170,7 +170,15 @@ def test_on_paper_shades_and_marks_stay(tab: Tab) -> None:
     page.emulate_media(media="print")
     assert page.eval_on_selector("[data-tokens] .tok", "one => getComputedStyle(one).printColorAdjust") == "exact"
     assert not page.locator(".top").is_visible()
+    assert not page.get_by_label("select text instead").is_visible()
     assert page.locator("[data-tokens]").is_visible()
+    page = tab.go(ASK)
+    question = page.locator(".on-paper", has_text="Who climbed the Matterhorn?")
+    page.emulate_media(media="screen")
+    assert not question.is_visible()
+    page.emulate_media(media="print")
+    assert question.is_visible()
+    assert not page.get_by_label("Question").is_visible()
 
 
 def test_text_of_a_passage_can_be_selected_and_copied(tab: Tab) -> None:
@@ -242,6 +250,15 @@ def test_a_column_of_a_histogram_says_what_it_stands_for(tab: Tab) -> None:
     drawing.focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".histogram output").first).to_have_text(re.compile(r"to [\d.]+: \d+$"))
+
+
+def test_a_narrow_screen_names_what_has_no_column_to_stand_below(browser: Any, address: str) -> None:
+    tab = Tab(browser, address, viewport={"width": 375, "height": 812})
+    page = tab.go("/discover?of=documents")
+    named = page.locator("td.c-passages").first.evaluate("cell => getComputedStyle(cell, '::before').content")
+    assert named == '"passages: "'
+    assert page.locator("#side").get_by_text("passages", exact=True).first.is_visible()  # counts are of these
+    tab.finish()
 
 
 def test_a_narrow_screen_breaks_no_word_of_a_comparison(browser: Any, address: str) -> None:
