@@ -82,7 +82,7 @@ def test_files_hold_just_what_is_shown(client: TestClient) -> None:
     page = Page(client, address)
     as_csv, as_json = page.hrefs("/api/discover/download")
     rows = list(csv.DictReader(io.StringIO(client.get(as_csv).text)))
-    shown = re.findall(r'<td class="c-id" dir="auto">([^<]+)</td>', page.answer.text)
+    shown = re.findall(r'<td data-name="id" class="c-id" dir="auto">([^<]+)</td>', page.answer.text)
     assert list(rows[0]) == ["metadata.kind", "id", "lex:climbed"]
     assert [row["id"] for row in rows] == shown
     loaded = client.get(as_json).json()
