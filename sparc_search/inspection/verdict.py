@@ -222,14 +222,14 @@ CAUSES: Sequence[Cause] = (
         lambda case: not case.loser.can_win and _hidden(case),
         lambda case: f"The passage of {quoted(case.loser)} does not pass the filter.{_had_it_been(case)}",
         "Take the filter away.",
-        "Taking the filter away does not help: ask with words that stand near it.",
+        "Without the filter it would still lose: ask with words that stand near it.",
     ),
     Cause(
         "filtered out",
         lambda case: not case.loser.indexed,
         _filtered,
         "A model trained with a looser filter keeps it; a larger unit (sentence) shows it around another phrase.",
-        "Keeping it does not help: ask with words that stand near it, or for a larger unit (sentence).",
+        "Were it kept, it would still lose: ask with words that stand near it, or for a larger unit (sentence).",
     ),
     Cause(
         "no answer",
@@ -242,7 +242,7 @@ CAUSES: Sequence[Cause] = (
         lambda case: not case.loser.proposed,
         _not_proposed,
         "Let more passages be proposed: sparse_candidates, dense_candidates.",
-        "Proposing more passages does not help: ask with words that stand near it.",
+        "Were it proposed, it would still lose: ask with words that stand near it.",
     ),
     Cause(
         "read",

@@ -326,7 +326,7 @@ def test_what_would_not_have_helped_is_not_advised(index: Index, monkeypatch: py
     view = why_view(index, QUESTION, other=Choice(phrase="371000"))
     assert view.verdict is not None
     assert "would have lost all the same" in view.verdict.sentence
-    assert "does not help" in view.verdict.remedy
+    assert "would still lose" in view.verdict.remedy
     assert view.b is not None
     better = verdict(view.question, view.a, replace(view.b, score=view.a.score + 1), {})
     assert better.cause == "not proposed"
