@@ -99,6 +99,23 @@ def test_rows_light_up_by_keys(tab: Any) -> None:
     assert page.locator(".lit").count() == 0
 
 
+@pytest.mark.parametrize("script", [True, False])
+def test_a_word_of_the_trade_leads_to_what_it_means(browser: Any, address: str, script: bool) -> None:
+    tab = Tab(browser, address, java_script_enabled=script)
+    for path, word, meaning in (
+        (WHY + "&against_phrase=summit", "span", "belong together"),
+        ("/?q=Who+climbed+the+Matterhorn%3F", "state", "grows with each change"),
+        ("/index", "state", "grows with each change"),
+    ):
+        page = tab.go(path)
+        assert not page.locator("#words dl").is_visible()
+        page.locator("a.explained", has_text=re.compile(f"^{word}$")).first.click()
+        told = page.locator("#words div", has_text=meaning)
+        told.wait_for(state="visible")
+        assert told.evaluate("one => one.matches(':target')")
+    tab.finish()
+
+
 def test_sliders_weigh_the_answers_anew(tab: Any) -> None:
     page = tab.go(WHY + "&k=8")
     rows = page.eval_on_selector_all(

@@ -31,6 +31,7 @@ function choose() {
   const phrase = range();
   if (!phrase.length) return;
   const address = new URL(location.href);
+  address.hash = "";
   const { name = "span", clears = "token,phrase,rows", set, value, form } = place().dataset;
   const span = `${phrase[0].dataset.from}-${phrase.at(-1).dataset.to}`;
   if (form) { // a text that is in no address
