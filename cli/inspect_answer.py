@@ -17,6 +17,8 @@ from .inspect_passage import readable
 from .lines import colours
 from .terminal import NARROW, bare_table, counted, indented, numbers, stdout, styled
 
+_WITH_BARS = 70
+"""Columns from which differences have bars."""
 _PARTS = {
     "dense start": "blue",
     "dense end": "blue",
@@ -120,7 +122,7 @@ def _headline(comparison: Comparison, shown: Sequence[ExplainedAnswer]) -> Text:
 def difference_table(every: Sequence[Difference], names: tuple[str, str], top: int, width: int) -> Table:
     """The largest differences, with a bar each."""
     rows = every[:top]
-    room = max(min(width - 60, 40), 15) if width >= NARROW else 0
+    room = min(width - 60, 40) if width >= _WITH_BARS else 0
     table = bare_table(
         Column("part", no_wrap=room > 0),
         Column("n-gram", max_width=max(width // 4, 12), no_wrap=True, overflow="ellipsis"),

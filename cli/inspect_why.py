@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from sparc_search.inspection import Choice, QuestionView, ScoredPhrase, WhyView
-from sparc_search.inspection.verdict import GROUPS, by_group
+from sparc_search.inspection.verdict import GROUPS, by_group, quoted
 from sparc_search.records import ReadLogits
 from sparc_search.sentences import sentence_around
 
@@ -73,9 +73,11 @@ def show_why(view: WhyView, top: int) -> None:
         console.print(_groups(view.a, view.b))
         console.print()
         console.print(difference_table(view.contrast.by_name, ("A", "B"), top, min(console.width, 120)))
+    loser = quoted(view.b if view.b and view.verdict and view.verdict.winner == "a" else view.a)
     for cure in view.cures:
         most = " or more" if cure.most is None else f" to {cure.most:.2f}"
-        console.print(styled(f"it would be first with the {cure.part} part at {cure.least:.2f}{most}", "dim"))
+        told = f"{loser} would be first of the answers with the {cure.part} part at {cure.least:.2f}{most}"
+        console.print(styled(told, "dim"))
     for what in view.degraded:
         console.print(styled(f"Answers may be missing: {what}", "red"))
 

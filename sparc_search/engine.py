@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -30,6 +30,7 @@ from .records import Document, Features
 from .setting import Setting
 from .stored import (
     CheckReport,
+    Condition,
     EncodedDocument,
     Facets,
     FeatureCount,
@@ -246,6 +247,11 @@ class View(ABC):
     def facets(self, listing: Listing, k: int) -> Facets:
         """What all passages that fit have in common: k values of each key of the metadata, k folders, weights."""
         raise _cannot("count what a list has in common")
+
+    def count_features(self, listing: Listing, features: Sequence[tuple[str, str]]) -> list[int]:
+        """In how many of the passages that fit each of these features (field, name) stands."""
+        having = (replace(listing, offset=0, size=1, more=(*listing.more, Condition(*one))) for one in features)
+        return [self.list_passages(one).total or 0 for one in having]
 
     def metadata_values(self, k: int) -> dict[str, list[tuple[str, int]]]:
         """For each key of the metadata its k most frequent values, each with its number of passages."""

@@ -15,6 +15,8 @@ from urllib.parse import urlencode
 
 IMAGES: Final = Path(__file__).resolve().parents[1] / "docs" / "images"
 SUEZ: Final = "When was the Suez Canal opened?"
+BACH: Final = "How many children did Bach have with his first wife?"
+"""The vectors alone would take the children of the second; the words decide."""
 
 
 class Picture(NamedTuple):
@@ -29,8 +31,8 @@ class Picture(NamedTuple):
 
 
 PICTURES: Final = {
-    "why": Picture("/why?" + urlencode({"q": SUEZ}), height=985),
-    "why-dark": Picture("/why?" + urlencode({"q": "Who designed the lighthouse?"}), height=1000, theme="dark"),
+    "why": Picture("/why?" + urlencode({"q": SUEZ}), height=980),
+    "why-dark": Picture("/why?" + urlencode({"q": BACH}), height=1118, theme="dark"),
     "ask": Picture("/?" + urlencode({"q": SUEZ})),
     "ask-phone": Picture("/?" + urlencode({"q": SUEZ}), width=375, height=720),
     "passage": Picture("/?" + urlencode({"q": SUEZ}), link="Suez Canal"),

@@ -44,7 +44,7 @@ class PassagesPage:
     spread: FeatureStatistics | None = None
     """Weights of the first of them, over all that fits the other conditions."""
     ngrams: Mapping[str, tuple[Suggestion, ...]] = field(default_factory=dict)
-    """`start`, `end`, `lex` -> the heaviest n-grams of the passages of this page, and in how many of them they are."""
+    """`start`, `end`, `lex` -> the heaviest n-grams of this page, and how many of all that fit have each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def discover_passages(index: Index, listing: Listing) -> PassagesPage:
     listing = checked(listing)
     with index.engine.view() as view:
         listed, common = view.list_passages(listing), _facets(view, listing)
-        ngrams = _ngrams(view, [passage.id for passage in listed.passages])
+        ngrams = _ngrams(view, listing, [passage.id for passage in listed.passages])
     weighed = tuple((one.field, one.value) for one in listing.weighed)
     passages = tuple(map(facts, listed.passages))
     rest = (common.folders, weighed, listed.weights, common.weights, ngrams)
@@ -122,24 +122,26 @@ def _facets(view: View, listing: Listing) -> Facets:
     return view.facets(listing, _FACETS) if supports(view, View.facets) else Facets({})
 
 
-def _ngrams(view: View, passage_ids: Sequence[str]) -> dict[str, tuple[Suggestion, ...]]:
-    """The n-grams that weigh most in some passages, those that stand in every passage of the index left aside."""
+def _ngrams(view: View, listing: Listing, passage_ids: Sequence[str]) -> dict[str, tuple[Suggestion, ...]]:
+    """The n-grams that weigh most in some passages, those that stand in every passage of the index left aside.
+
+    Their counts are of all passages that fit, as everything beside a list is.
+    """
     if not supports(view, View.features):
         return {}
     features = list(view.features(passage_ids[:_LOOKED_AT]).values())
     counted = view.statistics(sorted({name for own in features for name in own["lex"]}))
     rarity = {name: idf(counted.passages, n) for name, n in counted.document_frequency.items()}  # of words alone
-    made = {}
+    best: list[tuple[str, str]] = []
     for name_of_field in FIELDS:
-        counts: Counter[str] = Counter()
         weights: Counter[str] = Counter()
         for own in features:
-            counts.update(own[name_of_field].keys())
             weights.update(own[name_of_field])
         rare = {name: max(rarity.get(piece, 0.0) for piece in name.split(" ")) for name in weights}
-        best = sorted(weights, key=lambda name: (-weights[name] * rare[name], name))[:_FACETS]
-        made[name_of_field] = tuple(Suggestion(name, counts[name]) for name in best)
-    return made
+        heaviest = sorted(weights, key=lambda name: (-weights[name] * rare[name], name))[:_FACETS]
+        best += [(name_of_field, name) for name in heaviest]
+    counts = list(zip(best, view.count_features(listing, best), strict=True))
+    return {name: tuple(Suggestion(one, n) for (own, one), n in counts if own == name) for name in FIELDS}
 
 
 def suggest(index: Index, text: str, *, k: int = 10) -> Suggestions:

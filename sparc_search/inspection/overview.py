@@ -133,7 +133,9 @@ def ranked_features(figures: Sequence[FeatureFigures], passages: int, k: int) ->
             if ranking[at] > 0
         )
 
-    apart = disagreements(counts, means, passages)
+    # The tf-idf of a piece within words says nothing of a word, so it is nothing to disagree with.
+    within = np.array([own.name.startswith("##") for own in figures])
+    apart = np.where(within, 0.0, disagreements(counts, means, passages))
     return RankedFeatures(first(learned(counts, means, passages)), first(apart), first(-apart))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -97,7 +98,11 @@ def text_view(
     threshold: float = 0.0,
 ) -> PassageView:
     """The same for any text, encoded just now as a passage without a title; nothing of it is stored."""
-    encoded = index.encoder.encode_passages([Passage("", "", 0, cleaned(text), 0)])[0]
+    try:
+        words = cleaned(text)
+    except UsageError:
+        raise UsageError("nothing can be read in this text", "paste some words") from None
+    encoded = index.encoder.encode_passages([Passage("", "", 0, words, 0)])[0]
     choice = {"token": token, "phrase": phrase, "span": span}
     return _view(index, StoredPassage(encoded.passage, encoded.block), choice, sides, sizes, threshold)
 
@@ -171,20 +176,21 @@ def chosen_tokens(
 
 def _find(passage: Passage, block: PhraseBlock, phrase: str) -> tuple[int, int]:
     """Where a phrase stands: of several places the first at which it is indexed, or the first."""
-    places = []
-    for text, sought in ((passage.text, phrase), (passage.text.lower(), phrase.lower())):
-        at = text.find(sought) if len(text) == len(passage.text) else -1
-        while at >= 0:
-            tokens = tokens_between(block, at, at + len(sought))
-            if tokens:
-                places.append(tokens)
-            at = text.find(sought, at + 1)
-        if places:
-            break
+    found = (tokens_between(block, at, at + len(phrase)) for at in places_of(passage.text, phrase))
+    places = [tokens for tokens in found if tokens]
     if not places:
         raise NotThere(f"{phrase!r} does not stand in the passage", "write it as it stands there")
     starts, ends = set(block.start.positions.tolist()), set(block.end.positions.tolist())
     return next((place for place in places if place[0] in starts and place[1] in ends), places[0])
+
+
+def places_of(text: str, phrase: str, *, inside: bool = True) -> list[int]:
+    """Where a phrase begins in a text: as whole words, else in other letters, else (`inside`) within words."""
+    for pattern in (rf"(?<!\w){re.escape(phrase)}(?!\w)", re.escape(phrase))[: 1 + inside]:
+        for flags in (0, re.IGNORECASE):
+            if found := [match.start() for match in re.finditer(pattern, text, flags)]:
+                return found
+    return []
 
 
 def _selection(

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
@@ -31,13 +32,13 @@ from ..engine import View, supports
 from ..errors import NotThere, UsageError
 from ..index import Index
 from ..ngrams import round_up_9bits
-from ..records import SIDES, Answer, PartKind, Reading, Reply, Retriever, Strategy
+from ..records import SIDES, Answer, PartKind, Passage, Reading, Reply, Retriever, Strategy
 from ..search.grid import exact_products
 from ..search.sparse_first import sparse_query
 from ..stored import Hits, Listing, Proposals, StoredPassage
 from . import asking, tables
 from .answer import Difference, differences
-from .passage import chosen_tokens
+from .passage import chosen_tokens, places_of
 from .question import QuestionView, question_view
 from .scored_phrase import PhraseScorer, ScoredPhrase, Standing
 from .summaries import facts
@@ -244,18 +245,19 @@ class _Asked:
 
     def _places(self, text: str) -> Iterator[ScoredPhrase]:
         """The phrase wherever it stands: in the passages of the answers, or else in the index."""
-        ids = list(
-            dict.fromkeys(answer.passage.id for answer in self.reply.answers if _holds(answer.passage.text, text))
-        )
-        if not ids:
-            with self.index.engine.view() as view:
-                listing = Listing(text=asking.whole(text), size=MOST_PLACES)
-                listed = view.list_passages(listing).passages if supports(view, View.list_passages) else ()
-            ids = [passage.id for passage in listed if _holds(passage.text, text)]
+        listed = self._listed(text)
+        answered = [answer.passage for answer in self.reply.answers]
+        looked = product((False, True), (answered, listed))  # within a word only where it is nowhere a word
+        ids = next(filter(None, (_holding(passages, text, inside) for inside, passages in looked)), None)
         if not ids:
             raise NotThere(f"{text!r} stands in no passage", "write it as it stands there")
         for passage_id in ids:
             yield self.phrase(Choice(passage=passage_id, phrase=text))
+
+    def _listed(self, text: str) -> Sequence[Passage]:
+        with self.index.engine.view() as view:
+            listing = Listing(text=asking.whole(text), size=MOST_PLACES)
+            return view.list_passages(listing).passages if supports(view, View.list_passages) else ()
 
     def _known(self, stored: StoredPassage, tokens: tuple[int, int] | None) -> ScoredPhrase:
         if tokens is None:
@@ -311,8 +313,9 @@ def _standing(retriever: Retriever, stored: StoredPassage, found: Hits, score: f
     return Standing(retriever, stored.passage.id in hits, score, least)
 
 
-def _holds(text: str, phrase: str) -> bool:
-    return phrase.casefold() in text.casefold()
+def _holding(passages: Sequence[Passage], phrase: str, inside: bool) -> list[str]:
+    holding = (passage.id for passage in passages if places_of(passage.text, phrase, inside=inside))
+    return list(dict.fromkeys(holding))
 
 
 def _returned(rank: int, answer: Answer) -> ReturnedAnswer:

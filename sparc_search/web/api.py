@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,7 +22,7 @@ from sparc_search.records import Document, Reading, Reply, Section, Strategy
 
 from . import etags, requests
 from .limits import WebLimits, read_body
-from .parameters import Parameters, short
+from .parameters import Parameter, Parameters, short
 from .problems import HttpProblem, invalid
 from .replies import StrictJSON, cut_long
 from .state import AppState, state_of
@@ -152,10 +153,7 @@ def view_of(index: Index, wanted: requests.Ask) -> inspection.AnswerView:
 async def ask_many(request: Request) -> Response:
     """`POST /api/ask`: many questions, answered in batches."""
     state = state_of(request)
-    content = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content != "application/json":
-        raise HttpProblem(415, "unsupported_media_type", "the body is not JSON", "send Content-Type: application/json")
-    body = _object(await read_body(request, state.limits.body), state.parameters.batch)
+    body = await _sent(request, state.parameters.batch, 'send {"questions": ["…"]}')
     questions = _questions(body.get("questions"), state.limits)
     options = _options(body, state)
 
@@ -168,13 +166,17 @@ async def ask_many(request: Request) -> Response:
     return await reply(request, work, tagged=False)
 
 
-def _object(body: bytes, known: Collection[str]) -> dict[str, Any]:
+async def _sent(request: Request, known: Collection[str], example: str) -> dict[str, Any]:
+    """The JSON object that was sent, with none but known fields."""
+    content = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content != "application/json":
+        raise HttpProblem(415, "unsupported_media_type", "the body is not JSON", "send Content-Type: application/json")
     try:
-        fields = json.loads(body)
+        fields = json.loads(await read_body(request, state_of(request).limits.body))
     except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
-        raise HttpProblem(400, "no_json", "the body is not a JSON object", 'send {"questions": ["…"]}')
+        raise HttpProblem(400, "no_json", "the body is not a JSON object", example)
     for key in fields:
         if key not in known:
             raise invalid(key[:40], f"there is no field {key[:40]!r}", f"known are: {', '.join(known)}")
@@ -226,10 +228,26 @@ async def passage(request: Request) -> Response:
 
 
 async def any_text(request: Request) -> Response:
-    """`GET /api/v1/try`: the phrases and weights of any text; nothing of it is stored."""
-    state = state_of(request)
-    wanted = requests.passage_of("", request.query_params, state.parameters, strict=True)
-    return await reply(request, lambda: inspection.to_json(passage_view(state.index, wanted)))
+    """`POST /api/v1/try`: the phrases and weights of any text; nothing of it is stored, and it is in no address."""
+    state, example = state_of(request), 'send {"text": "…"}'
+    known = {parameter.name: parameter for parameter in state.parameters.trying}
+    body = await _sent(request, known, example)
+    given = [(name, _written(known[name], value)) for name, value in body.items()]
+    wanted = requests.passage_of("", QueryParams(given), state.parameters, strict=True)
+    if not wanted.text.strip():
+        raise invalid("text", "there is no text", example)
+    return await reply(request, lambda: inspection.to_json(passage_view(state.index, wanted)), tagged=False)
+
+
+def _written(parameter: Parameter[Any], value: Any) -> str:
+    """A value of JSON as it would stand in an address, if it is of the kind that the parameter has."""
+    kind = parameter.schema.get("type", "string")
+    value = _whole(value) if kind == "integer" else value
+    kinds = {"string": (str,), "integer": (int,), "number": (int, float)}[kind]
+    if type(value) not in kinds:
+        article = "an" if kind == "integer" else "a"
+        raise invalid(parameter.name, f"{parameter.name!r} is not {article} {kind}", parameter.remedy)
+    return str(value + 0.0 if isinstance(value, float) else value)  # -0.0 is 0
 
 
 def passage_view(index: Index, wanted: requests.PassageRequest) -> inspection.PassageView:

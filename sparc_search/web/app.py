@@ -65,10 +65,10 @@ OLD_API: Final = (
 )
 """What was there before paths had a version: it answers at either."""
 NEW_API: Final = (
-    ("/complete", api.complete),
-    ("/try", api.any_text),
-    ("/search", api.search),
-    ("/documents/{id:path}", api.document),
+    ("/complete", api.complete, ["GET"]),
+    ("/try", api.any_text, ["POST"]),
+    ("/search", api.search, ["GET"]),
+    ("/documents/{id:path}", api.document, ["GET"]),
 )
 
 ROUTES: tuple[BaseRoute, ...] = (
@@ -84,7 +84,7 @@ ROUTES: tuple[BaseRoute, ...] = (
     Route("/login", login.login, methods=["GET", "POST"]),
     Route("/logout", login.leave, methods=["POST"]),
     *(Route(prefix + path, handler, methods=methods) for prefix in ("/api", V1) for path, handler, methods in OLD_API),
-    *(Route(V1 + path, handler) for path, handler in NEW_API),
+    *(Route(V1 + path, handler, methods=methods) for path, handler, methods in NEW_API),
     Route("/openapi.json", openapi.document),
     Route("/healthz", health.healthz),
     Route("/readyz", health.readyz),

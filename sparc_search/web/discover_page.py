@@ -25,6 +25,7 @@ from .state import state_of
 ORDERED: Final = {"source": "source", "document_id": "document", "page": "page"}
 """Columns that rows can be ordered by, and the name of that order; columns of weights besides."""
 
+_HEAVIEST: Final = "heaviest of the rows shown, counted in all"
 LONGEST: Final = 200
 """Characters of a value that can be chosen."""
 
@@ -121,7 +122,7 @@ def _groups(wanted: requests.Discover, listed: Any) -> list[tuple[str, str, list
         groups.append(("folder", "passages", _choices_of(wanted, "folder", listed.folders)))
     if isinstance(listed, PassagesPage):
         groups += [
-            (field, "of the passages shown", _choices_of(wanted, field, [(one.text, one.passages) for one in found]))
+            (field, _HEAVIEST, _choices_of(wanted, field, [(one.text, one.passages) for one in found]))
             for field, found in listed.ngrams.items()
             if found
         ]

@@ -30,6 +30,11 @@ BATCH: Final[Mapping[str, Any]] = {
     "where": {"year": "2024"},
 }
 
+TEXT: Final[Mapping[str, Any]] = {
+    "text": "The Eiger was first climbed in 1858 by Charles Barrington.",
+    "phrase": "1858",
+}
+
 ERROR: Final[Mapping[str, Any]] = {
     "error": {
         "status": 422,

@@ -9,7 +9,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from sparc_search.index import Index
+from sparc_search.errors import UsageError
+from sparc_search.index import Index, cleaned
 from sparc_search.inspection import TopPassage
 from sparc_search.inspection.grammar import readable
 from sparc_search.records import FIELDS
@@ -66,9 +67,17 @@ async def start(request: Request) -> Response:
     """`GET /features`: a box to look one up, and the most frequent ones."""
     state = state_of(request)
     name = Parameters(request.query_params, state.limits).one(text("name", state.limits), "").strip()
-    if name:
+    if _says_something(name):
         return RedirectResponse(path_of(name), 303)
-    return await page_response(request, "features.html", lambda: _start(state))
+    problem = "Write a word, or two that follow each other." if name else ""
+    return await page_response(request, "features.html", lambda: {**_start(state), "problem": problem})
+
+
+def _says_something(name: str) -> bool:
+    try:
+        return bool(cleaned(name))
+    except UsageError:
+        return False
 
 
 def _start(state: AppState) -> dict[str, Any]:

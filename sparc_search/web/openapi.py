@@ -40,7 +40,7 @@ ERRORS: Final[Mapping[int, str]] = {
 
 
 TAGGED: Final = frozenset(
-    ("ask", "search", "question", "score", "passage", "document", "feature", "suggest", "try", "complete", "discover")
+    ("ask", "search", "question", "score", "passage", "document", "feature", "suggest", "complete", "discover")
 )
 """Operations whose answers carry an ETag: they depend on the state of the index and on nothing else."""
 
@@ -116,7 +116,6 @@ def _paths(known: ApiParameters, schemas: Schemas) -> dict[str, Any]:
         (f"{V1}/why", "why", why, known.why, of(inspection.WhyView)),
         (f"{V1}/index", "index", "The index as a whole.", (), of(inspection.IndexView)),
         (f"{V1}/suggest", "suggest", fitting, known.suggest, of(inspection.Suggestions)),
-        (f"{V1}/try", "try", trying, known.trying, of(inspection.PassageView)),
         (f"{V1}/complete", "complete", going_on, known.complete, completions),
         (f"{V1}/discover", "discover", "Passages or documents, one page of them.", known.listing, listing),
         (f"{V1}/discover/download.json", "download_json", download, known.listing, {"type": "array", "items": row}),
@@ -130,6 +129,10 @@ def _paths(known: ApiParameters, schemas: Schemas) -> dict[str, Any]:
         told = [_with_example(parameter) for parameter in told]
         paths[path] = {"get": _operation(name, summary, told, schema, tagged=name in TAGGED)}
     paths[f"{V1}/ask"]["post"] = _batch(known, reply)
+    fields = {parameter.name: parameter.schema for parameter in known.trying}
+    body = exactly(fields, optional=fields.keys() - {"text"})
+    operation = _operation("try", trying, [], of(inspection.PassageView))
+    paths[f"{V1}/try"] = {"post": _with_body(operation, body, examples.TEXT, known.limits)}
     return paths
 
 
@@ -147,14 +150,17 @@ def _in_path(path: str, limits: WebLimits) -> list[dict[str, Any]]:
 def _batch(known: ApiParameters, reply: Schema) -> dict[str, Any]:
     body = exactly(known.batch, optional=set(known.batch) - {"questions"})
     replies = exactly({"replies": {"type": "array", "items": reply}})
-    operation = _operation("ask_many", "Answer many questions.", [], replies)
-    operation["requestBody"] = {
-        "required": True,
-        "content": {"application/json": {"schema": body, "example": examples.BATCH}},
-    }
+    return _with_body(_operation("ask_many", "Answer many questions.", [], replies), body, examples.BATCH, known.limits)
+
+
+def _with_body(
+    operation: dict[str, Any], body: Schema, example: Mapping[str, Any], limits: WebLimits
+) -> dict[str, Any]:
+    content = {"application/json": {"schema": body, "example": example}}
+    operation["requestBody"] = {"required": True, "content": content}
     operation["responses"] |= {
         "400": _failed("The body is not a JSON object."),
-        "413": _failed(f"The body has more than {known.limits.body:,} bytes."),
+        "413": _failed(f"The body has more than {limits.body:,} bytes."),
         "415": _failed("The body is not sent as application/json."),
     }
     return operation

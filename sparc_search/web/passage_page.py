@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from sparc_search import inspection
 from sparc_search.engine import View, supports
-from sparc_search.errors import NotThere
+from sparc_search.errors import NotThere, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import Choice, Mark, NgramRow, PassageView, Piece, Token
 from sparc_search.records import SIDES
@@ -62,7 +62,14 @@ async def any_text(request: Request) -> Response:
     if not wanted.text.strip():
         return await page_response(request, "try.html", lambda: _nothing(wanted))
     every = form.get("rows") == "all"
-    return await page_response(request, "try.html", lambda: _view(state.index, wanted, every, state.limits.string))
+
+    def work() -> dict[str, Any]:
+        try:
+            return _view(state.index, wanted, every, state.limits.string)
+        except UsageError as error:
+            return _nothing(replace(wanted, wrong={"text": Wrong(in_words(problem_of(error)))}))
+
+    return await page_response(request, "try.html", work)
 
 
 async def _typed(request: Request) -> QueryParams:

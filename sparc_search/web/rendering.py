@@ -29,6 +29,8 @@ _UNSAFE = re.compile(
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
+_BELOW_ZERO = re.compile(r"(?<=[ (])-(?=\d)")
+
 
 def visible(text: str) -> str:
     """Text in which nothing hides and nothing turns around: ESC is ␛, others are ⟨U+202E⟩."""
@@ -127,6 +129,11 @@ def readable(name: str) -> str:
         return name
 
 
+def minus(text: str) -> str:
+    """A sentence whose numbers below zero have a minus sign in place of a hyphen."""
+    return _BELOW_ZERO.sub("\N{MINUS SIGN}", text)
+
+
 def pretty(value: object) -> str:
     """JSON for people."""
     return json.dumps(value, ensure_ascii=False, indent=2)
@@ -155,7 +162,7 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (clip, tail, number, signed, count, size, percent, pretty, readable)
+    filters = (clip, tail, number, signed, count, size, percent, pretty, readable, minus)
     made.filters |= {function.__name__: function for function in filters}
     made.globals |= {function.__name__: function for function in (feature_path, passage_path, shade, with_query)}
     made.globals["static"] = static_path

@@ -18,7 +18,7 @@ from sparc_search.errors import NotThere, UsageError
 from sparc_search.index import Index
 from sparc_search.inspection import Choice, ScoredPhrase, question_view, score_view, to_json, why_view
 from sparc_search.inspection.verdict import CAUSES, Verdict, verdict
-from sparc_search.records import Document, EncodedPassage, Passage, Phrases, ReadLogits
+from sparc_search.records import Document, EncodedPassage, Passage, Phrases, ReadLogits, ScorePart
 
 from .conftest import Make
 
@@ -160,6 +160,20 @@ def test_a_phrase_is_found_where_no_answer_is(index: Index) -> None:
         why_view(index, QUESTION, other=Choice(passage="seas/0", phrase="Eiger"))
 
 
+def test_a_phrase_is_looked_for_as_words_before_parts_of_words(make: Make, toy_encoder: Encoder) -> None:
+    documents = [Document("a", "Other men climbed there."), Document("b", "Then he climbed the Eiger.")]
+    index = make(*encode_all(documents, toy_encoder))
+    assert phrase_of(index, Choice(phrase="the")) == ("b/0", "the")
+    assert phrase_of(index, Choice(passage="b/0", phrase="THE")) == ("b/0", "the")
+    assert phrase_of(index, Choice(passage="a/0", phrase="the")) == ("a/0", "Other")  # there is no such word
+    assert phrase_of(index, Choice(phrase="imbed there")) == ("a/0", "climbed there")
+
+
+def phrase_of(index: Index, choice: Choice) -> tuple[str, str]:
+    found = why_view(index, QUESTION, choice).a
+    return found.passage.id, found.text
+
+
 def test_a_passage_stands_for_its_best_phrase(index: Index) -> None:
     view = why_view(index, QUESTION, Choice(passage="seas/0"))
     others = [score_view(index, QUESTION, "seas/0", at, at + 6) for at in range(4, 80, 7)]
@@ -279,7 +293,44 @@ def test_dense_and_sparse_may_outvote_each_other(index: Index) -> None:
 def test_a_word_that_the_model_does_not_know_is_named(index: Index) -> None:
     told = judged(index, {"by_kind": {"dense start": 3.0}}, {}, unknown="☃")
     assert told.cause == "unknown words"
-    assert "does not know '☃' of the question" in told.sentence
+    assert "does not know “☃” of the question" in told.sentence
+    assert "By the rest “1858” leads by 3.00" in told.sentence
+
+
+def test_the_part_that_decides_is_named_and_not_one_that_happens_to_agree(index: Index) -> None:
+    first = {"by_kind": {"dense start": 1.25, "sparse start": 1.0, "lex": 3.0}}
+    second = {"by_kind": {"dense start": 1.0, "sparse start": 2.0, "lex": 1.0}}
+    told = judged(index, first, second)
+    assert told.cause == "lexical outvotes sparse"
+    assert "lexical +2.00 for “1858”, sparse -1.00" in told.sentence
+    assert "lex_weight" in told.remedy
+
+
+def test_a_verdict_names_whole_words_that_speak_for_the_winner_and_no_others(index: Index) -> None:
+    asked = "When was the Eiger climbed, climbing?"
+    view = why_view(index, asked, Choice(passage="alps/0", phrase="1858"), Choice(passage="alps/1", phrase="1865"))
+    assert view.b is not None
+    gives = {"climb": 0.5, "##ing": 1.0, "climb ##ing": 0.25, "climbed": -3.0, "the eiger": 0.5, "when": -0.5}
+    parts = tuple(ScorePart("sparse start", value, name) for name, value in gives.items())
+    kinds = {**dict.fromkeys(view.a.by_kind, 0.0)}
+    by_kind = {**kinds, "sparse start": sum(gives.values()), "dense start": 2.0}
+    a = replace(view.a, parts=parts, by_kind=by_kind, score=sum(by_kind.values()), roads=(), rank=None)
+    b = replace(view.b, parts=(), by_kind=kinds, score=0.0, roads=(), rank=None, marks=())
+    told = verdict(view.question, a, b, {})
+    assert told.cause == "no n-gram in common"
+    assert told.sentence.endswith("“climbing” (+1.75) and “the Eiger” (+0.50).")
+
+
+def test_what_would_not_have_helped_is_not_advised(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "settings", index.settings.changed(sparse_candidates=1, dense_candidates=1))
+    view = why_view(index, QUESTION, other=Choice(phrase="371000"))
+    assert view.verdict is not None
+    assert "would have lost all the same" in view.verdict.sentence
+    assert "would still lose" in view.verdict.remedy
+    assert view.b is not None
+    better = verdict(view.question, view.a, replace(view.b, score=view.a.score + 1), {})
+    assert better.cause == "not proposed"
+    assert better.remedy.startswith("Let more passages be proposed")
 
 
 def test_what_a_reader_decided_is_told_only_where_the_exact_score_says_otherwise(index: Index) -> None:

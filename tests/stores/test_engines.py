@@ -416,6 +416,13 @@ def test_features_and_lists(engine: Engine, toy_encoder: Encoder) -> None:
         fitting = [p for p in passages if "red" in p.features["lex"] and p.passage.metadata["group"] == "1"]
         assert [passage.id for passage in listed.passages] == [p.passage.id for p in fitting[:3]]
         assert listed.more == (len(fitting) > 3)
+        features = [("lex", "red"), ("start", "red"), ("lex", "nosuch")]
+        for listing in (Listing(), Listing(where=(("group", "1"),), features=(("lex", "red"),), size=3)):
+            ids = {passage.id for passage in store.list_passages(replace(listing, size=50)).passages}
+            among = [passage for passage in passages if passage.passage.id in ids]
+            counts = [sum(name in passage.features[field] for passage in among) for field, name in features]
+            assert store.count_features(listing, features) == counts
+            assert View.count_features(store, listing, features) == counts  # the slow way of an engine without its own
         assert store.list_passages(Listing(document_id="d0-003")).passages == (passages[3].passage,)
         green = store.list_passages(Listing(text="green", size=50)).passages
         assert [p.id for p in green] == [p.passage.id for p in passages if "green" in p.passage.text]

@@ -20,6 +20,7 @@ from .test_browser import PATIENCE, Tab, address, browser, tab
 __all__ = ["address", "browser", "tab"]  # fixtures
 pytestmark = pytest.mark.browser
 ASK = "/?q=Who+climbed+the+Matterhorn%3F"
+WHY = "/why?q=Who+climbed+the+Matterhorn%3F"
 
 
 def expect(locator: Any) -> Any:
@@ -169,7 +170,15 @@ def test_on_paper_shades_and_marks_stay(tab: Tab) -> None:
     page.emulate_media(media="print")
     assert page.eval_on_selector("[data-tokens] .tok", "one => getComputedStyle(one).printColorAdjust") == "exact"
     assert not page.locator(".top").is_visible()
+    assert not page.get_by_label("select text instead").is_visible()
     assert page.locator("[data-tokens]").is_visible()
+    page = tab.go(ASK)
+    question = page.locator(".on-paper", has_text="Who climbed the Matterhorn?")
+    page.emulate_media(media="screen")
+    assert not question.is_visible()
+    page.emulate_media(media="print")
+    assert question.is_visible()
+    assert not page.get_by_label("Question").is_visible()
 
 
 def test_text_of_a_passage_can_be_selected_and_copied(tab: Tab) -> None:
@@ -185,12 +194,16 @@ def test_text_of_a_passage_can_be_selected_and_copied(tab: Tab) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == f"curl '{tab.address}/api/passages/alps%2F1'"
 
 
+@pytest.mark.parametrize("by", ["switch", "Alt"])
 @pytest.mark.parametrize("path", ["/passages/alps/1", "/why?q=Who+climbed+the+Matterhorn%3F"])
-def test_with_alt_held_a_drag_selects_text_and_chooses_nothing(tab: Tab, path: str) -> None:
+def test_a_drag_may_select_text_and_choose_nothing(tab: Tab, path: str, by: str) -> None:
     page = tab.go(path)
     address = page.url
+    if by == "switch":
+        page.get_by_label("select text instead").check()
     first, last = (page.locator("[data-tokens] .tok").nth(at).bounding_box() for at in (0, 3))
-    page.keyboard.down("Alt")
+    if by == "Alt":
+        page.keyboard.down("Alt")
     page.mouse.move(first["x"] + 1, first["y"] + first["height"] / 2)
     page.mouse.down()
     page.mouse.move(last["x"] + last["width"] - 1, last["y"] + last["height"] / 2, steps=4)
@@ -199,6 +212,53 @@ def test_with_alt_held_a_drag_selects_text_and_chooses_nothing(tab: Tab, path: s
     page.keyboard.up("Alt")
     assert len(page.evaluate("String(getSelection())").split()) >= 3
     assert page.url == address
+    if by == "switch":
+        page.locator("[data-tokens] .tok").nth(5).click()  # selects nothing, and goes nowhere
+        assert page.url == address
+        page.get_by_label("select text instead").uncheck()
+        page.locator("[data-tokens] .tok").nth(5).click()
+        page.wait_for_url(re.compile("token=5|against_span"))
+
+
+@pytest.mark.parametrize(
+    ("path", "chosen"),
+    [("/passages/alps/1?phrase=Edward+Whymper", "Edward Whymper"), (WHY + "&phrase=Edward+Whymper", "Edward Whymper")],
+)
+def test_copying_takes_the_phrase_that_is_chosen(tab: Tab, path: str, chosen: str) -> None:
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = tab.go(path)
+    page.locator("body").press("Control+c")
+    expect(page.locator("[data-toast][data-shown]")).to_have_text(f"Copied “{chosen}”.")
+    assert page.evaluate("navigator.clipboard.readText()") == chosen
+
+
+def test_a_column_of_a_histogram_says_what_it_stands_for(tab: Tab) -> None:
+    page = tab.go("/discover?q=lex%3Aclimbed")
+    told = page.locator(".brush output")
+    page.locator("[data-brush] a").last.hover()
+    expect(told).to_have_text(re.compile(r"^[\d.]+ to [\d.]+: \d+$"))
+    assert page.locator("[data-brush] a[tabindex='0']").count() == 1
+    page.locator("[data-brush] a[tabindex='0']").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(told).to_have_text(page.locator("[data-brush] a").nth(2).locator("title").text_content())
+    page.keyboard.press("Enter")
+    expect(page.locator("#pills .chip")).to_have_text(re.compile("lex:climbed>="))
+    page = tab.go("/index")
+    drawing = page.locator(".histogram svg").first
+    assert re.search(r"\d to [\d.]+: \d", drawing.get_attribute("aria-label"))
+    drawing.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".histogram output").first).to_have_text(re.compile(r"to [\d.]+: \d+$"))
+
+
+def test_a_narrow_screen_names_what_has_no_column_to_stand_below(browser: Any, address: str) -> None:
+    tab = Tab(browser, address, viewport={"width": 375, "height": 812})
+    page = tab.go("/discover?of=documents")
+    named = page.locator("td.c-passages").first.evaluate("cell => getComputedStyle(cell, '::before').content")
+    assert named == '"passages: "'
+    assert page.locator("#side").get_by_text("passages", exact=True).first.is_visible()  # counts are of these
+    tab.finish()
 
 
 def test_a_narrow_screen_breaks_no_word_of_a_comparison(browser: Any, address: str) -> None:

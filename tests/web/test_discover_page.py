@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 import pytest
 from starlette.testclient import TestClient
 
+from sparc_search.records import Document
 from sparc_search.web.app import create_app
 
 from .conftest import MakeIndex, client_of
@@ -81,7 +82,7 @@ def test_files_hold_just_what_is_shown(client: TestClient) -> None:
     page = Page(client, address)
     as_csv, as_json = page.hrefs("/api/discover/download")
     rows = list(csv.DictReader(io.StringIO(client.get(as_csv).text)))
-    shown = re.findall(r'<td class="c-id" dir="auto">([^<]+)</td>', page.answer.text)
+    shown = re.findall(r'<td data-name="id" class="c-id" dir="auto">([^<]+)</td>', page.answer.text)
     assert list(rows[0]) == ["metadata.kind", "id", "lex:climbed"]
     assert [row["id"] for row in rows] == shown
     loaded = client.get(as_json).json()
@@ -99,6 +100,17 @@ def test_completion(client: TestClient, typed: str, term: str) -> None:
     assert term in [one["term"] for one in found]
     for one in found:
         assert one["typed"] == typed.rpartition(" ")[0] + " " * (" " in typed) + one["term"]
+
+
+def test_n_grams_are_counted_in_all_that_fits_and_not_on_the_page_that_is_shown(make_index: MakeIndex) -> None:
+    documents = [Document(f"d{n}", f"Red snow number {n}. Red.", metadata={"odd": str(n % 2)}) for n in range(9)]
+    client = client_of(create_app(make_index(documents)))
+    for listing, expected in (({}, 9), ({"q": "odd:1"}, 4), ({"q": "lex:number", "offset": "6"}, 9)):
+        told = client.get("/api/v1/discover", params={"size": "2", **listing}).json()
+        counts = {one["text"]: one["passages"] for one in told["ngrams"]["lex"]}
+        assert (told["total"], counts["number"]) == (expected, expected)
+        shown = client.get("/discover", params={"size": "2", **listing}, headers={"accept": "text/html"}).text
+        assert re.search(rf'>number</a><span class="num">{expected}</span>', shown)
 
 
 def test_an_empty_index_says_what_to_do(make_index: MakeIndex) -> None:
@@ -122,14 +134,17 @@ def test_any_text_can_be_tried_and_is_not_kept(client: TestClient) -> None:
     page = tried(client, text="The Eiger was first climbed in 1858.", token="1")
     assert '<h2 class="chosen" dir="auto">Eiger</h2>' in page
     assert "Nothing" not in page[page.index("chosen") :]
-    view = client.get("/api/v1/try", params={"text": "The Eiger was first climbed in 1858."}).json()
+    view = client.post("/api/v1/try", json={"text": "The Eiger was first climbed in 1858.", "token": 1}).json()
+    assert view["selection"]["text"] == "Eiger"
     assert view["ngrams"]
+    assert client.get("/api/v1/try", params={"text": "Eiger"}).status_code == 405  # an address is kept in logs
     assert client.get("/api/discover").json()["total"] == 3
     too_long = tried(client, text="a" * 1001)
     assert "at most 1,000 are taken" in too_long
     assert 'aria-invalid="true"' in too_long
     assert client.post("/try", content=b"text=" + b"a" * 40_000).status_code == 413
-    assert client.get("/api/v1/try", params={"text": "a" * 1001}).status_code == 422
+    for wrong in ({"text": "a" * 1001}, {"text": " "}, {}, {"text": "a", "token": "1"}, {"txt": "a"}):
+        assert client.post("/api/v1/try", json=wrong).status_code == 422
 
 
 def test_a_text_that_is_tried_stands_in_no_address(client: TestClient) -> None:

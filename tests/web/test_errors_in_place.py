@@ -57,3 +57,11 @@ def test_a_number_out_of_range_is_told_and_the_question_answered(client: TestCli
 
 def test_an_empty_question_is_told_once(client: TestClient) -> None:
     assert ">The question is empty: ask something.</p>" in client.get("/?q=%01", headers=PAGE).text
+
+
+def test_what_says_nothing_is_told_beside_its_box(client: TestClient) -> None:
+    tried = client.post("/try", data={"text": "\x7f"}, headers=PAGE)
+    assert (tried.status_code, tried.text.count("Nothing can be read in this text")) == (200, 1)
+    looked_up = client.get("/features?name=%7F", headers=PAGE, follow_redirects=False)
+    assert (looked_up.status_code, looked_up.text.count("Write a word")) == (200, 1)
+    assert client.post("/api/v1/try", json={"text": "\x7f"}).status_code == 422

@@ -53,7 +53,7 @@ def test_names_of_operations_stay_what_they_are(client: TestClient) -> None:
         ("/api/v1/why", "get"): "why",
         ("/api/v1/index", "get"): "index",
         ("/api/v1/suggest", "get"): "suggest",
-        ("/api/v1/try", "get"): "try",
+        ("/api/v1/try", "post"): "try",
         ("/api/v1/complete", "get"): "complete",
         ("/api/v1/discover", "get"): "discover",
         ("/api/v1/discover/download.json", "get"): "download_json",

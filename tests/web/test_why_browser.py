@@ -99,6 +99,23 @@ def test_rows_light_up_by_keys(tab: Any) -> None:
     assert page.locator(".lit").count() == 0
 
 
+@pytest.mark.parametrize("script", [True, False])
+def test_a_word_of_the_trade_leads_to_what_it_means(browser: Any, address: str, script: bool) -> None:
+    tab = Tab(browser, address, java_script_enabled=script)
+    for path, word, meaning in (
+        (WHY + "&against_phrase=summit", "span", "belong together"),
+        ("/?q=Who+climbed+the+Matterhorn%3F", "state", "grows with each change"),
+        ("/index", "state", "grows with each change"),
+    ):
+        page = tab.go(path)
+        assert not page.locator("#words dl").is_visible()
+        page.locator("a.explained", has_text=re.compile(f"^{word}$")).first.click()
+        told = page.locator("#words div", has_text=meaning)
+        told.wait_for(state="visible")
+        assert told.evaluate("one => one.matches(':target')")
+    tab.finish()
+
+
 def test_sliders_weigh_the_answers_anew(tab: Any) -> None:
     page = tab.go(WHY + "&k=8")
     rows = page.eval_on_selector_all(
@@ -115,9 +132,25 @@ def test_sliders_weigh_the_answers_anew(tab: Any) -> None:
         order = sorted(range(len(rows)), key=lambda row: (-scores[row], int(rows[row][1]["rank"])))
         assert page.locator(".reranked li > a").all_inner_texts() == [rows[row][0] for row in order]
         assert numbers(page, "[data-score]") == pytest.approx([scores[row] for row in order], abs=0.006)
+        drawn(page, rows, factors)
     page.locator("[data-reset]").click()
     assert page.locator(".reranked li > a").all_inner_texts() == [text for text, _ in rows]
     assert not page.locator("[data-reset]").is_visible()
+
+
+def drawn(page: Any, rows: list[Any], factors: dict[str, float]) -> None:
+    """A bar is as long as its parts, those below zero left of the line; all bars have one scale."""
+    groups = ("dense", "sparse", "lexical")
+    parts = [[float(own[group]) * factors.get(group, 1.0) for group in groups] for _, own in rows]
+    below = max(sum(-value for value in own if value < 0) for own in parts)
+    above = max(sum(value for value in own if value > 0) for own in parts)
+    for item in page.locator(".reranked li").all():
+        own = parts[int(item.get_attribute("data-rank")) - 1]
+        widths = item.locator("rect").evaluate_all("all => all.map(one => parseFloat(one.getAttribute('width')))")
+        assert widths == pytest.approx([100 * abs(value) / (above + below) for value in own], abs=0.01)
+        zero = float(item.locator("line").get_attribute("x1").rstrip("%"))
+        for rect, value in zip(item.locator("rect").all(), own, strict=True):
+            assert value == 0 or (float(rect.get_attribute("x").rstrip("%")) < zero - 0.001) is (value < 0)
 
 
 def test_beside_it_anything(tab: Any) -> None:

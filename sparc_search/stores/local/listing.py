@@ -107,6 +107,15 @@ def facets(view: LocalView, listing: Listing, k: int) -> Facets:
     return Facets({key: tuple(own) for key, own in values.items()}, folders, _spread(view, listing))
 
 
+def count_features(view: LocalView, listing: Listing, features: Sequence[tuple[str, str]]) -> list[int]:
+    """In how many of the passages that fit each of these features stands."""
+    rows = fitting(view, listing.conditions)
+    fits = np.zeros(int(rows[-1]) + 1 if len(rows) else 0, bool)
+    fits[rows] = True
+    found = (weighed(view, *one)[0] for one in features)
+    return [int(fits[own[own < len(fits)]].sum()) for own in found]
+
+
 def _spread(view: LocalView, listing: Listing) -> Any:
     """The weights of the first feature, whatever its own limits: these can then be chosen from what there is."""
     if not listing.weighed:

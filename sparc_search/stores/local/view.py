@@ -225,6 +225,7 @@ class LocalView(View):
     list_documents = listing.list_documents
     metadata_values = listing.metadata_values
     facets = listing.facets
+    count_features = listing.count_features
     sample = catalogue.sample
 
     def _masks(self, where: Where) -> tuple[Mask | None, ...]:

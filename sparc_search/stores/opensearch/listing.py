@@ -72,6 +72,15 @@ def facets(view: ServerView, listing: Listing, k: int) -> Facets:
     return Facets(metadata, folders_of(sources, k), _spread(view, listing))
 
 
+def count_features(view: ServerView, listing: Listing, features: Sequence[tuple[str, str]]) -> list[int]:
+    """In how many of the passages that fit each of these features stands."""
+    filters = {"filters": [queries.feature(*one) for one in features]}
+    if not features:
+        return []
+    found = view.search({"size": 0, "query": queries.listing(listing), "aggs": {"having": {"filters": filters}}})
+    return [int(bucket["doc_count"]) for bucket in found["aggregations"]["having"]["buckets"]]
+
+
 def _spread(view: ServerView, listing: Listing) -> FeatureStatistics | None:
     """The weights of the first feature, whatever its own limits; of the heaviest, where there are very many."""
     if not listing.weighed:

@@ -237,6 +237,7 @@ class ServerView(View):
     list_documents = listing.list_documents
     metadata_values = listing.metadata_values
     facets = listing.facets
+    count_features = listing.count_features
 
     # --- vectors ---------------------------------------------------------------------------------------------------
 

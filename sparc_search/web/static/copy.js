@@ -24,10 +24,3 @@ document.addEventListener("click", async (event) => {
 });
 document.addEventListener("sparc:swapped", show);
 show();
-
-// In a passage a drag chooses a phrase; with Alt held it selects text like anywhere else.
-let alt = false;
-document.addEventListener("pointerdown", (event) => { alt = event.altKey; }, true);
-document.addEventListener("selectstart", (event) => {
-  if (!alt && event.target.parentElement?.closest("[data-tokens] .tok")) event.preventDefault();
-});

@@ -4,6 +4,7 @@ import "./keys.js";
 import "./suggest.js";
 import "./complete.js";
 import "./brush.js";
+import "./histogram.js";
 import "./views.js";
 import "./copy.js";
 import "./feedback.js";

@@ -4,6 +4,8 @@ import { say } from "./toast.js";
 
 const WHOLE = "#main,#twin";
 let running = null;
+const place = () => location.pathname + location.search;
+let shown = place();
 
 export async function visit(address, { push = true, regions = WHOLE, quiet = false, body = null } = {}) {
   running?.abort();
@@ -20,6 +22,7 @@ export async function visit(address, { push = true, regions = WHOLE, quiet = fal
     put(page, regions);
     if (push === "replace") history.replaceState(null, "", address);
     else if (push && address !== location.href) history.pushState(null, "", address);
+    shown = place();
     document.dispatchEvent(new Event("sparc:swapped"));
   } catch (error) {
     if (error.name !== "AbortError") say("The server does not answer.");
@@ -120,7 +123,8 @@ document.addEventListener("input", (event) => {
   typing = setTimeout(() => visit(addressOf(form), { push: "replace", regions: form.dataset.asYouType, quiet: true }), 180);
 });
 
-window.addEventListener("popstate", () => visit(location.href, { push: false }));
+// A step to another part of the same page is one for the browser alone.
+window.addEventListener("popstate", () => place() === shown || visit(location.href, { push: false }));
 
 // Which explanation is open is part of the address; it is drawn when it is first opened.
 document.addEventListener("toggle", async (event) => {
@@ -135,6 +139,7 @@ document.addEventListener("toggle", async (event) => {
   here.searchParams.set("rank", rank);
   here.searchParams.delete("against");
   history.replaceState(null, "", here);
+  shown = place();
 }, true);
 
 async function explain(details, address) {

@@ -1,9 +1,13 @@
 // Choosing in a passage: drag (or Shift and arrows) over words for a phrase; a plain click is a link like any other.
+// Where `data-selects` is checked, or Alt is held, a drag selects text as anywhere else.
 import { fieldsOf, visit } from "./swap.js";
+import { say } from "./toast.js";
 
 let from = null;
 let to = null;
 let dragged = false;
+let selecting = false; // kept when a region is swapped
+let plain = false; // the drag that has begun selects text
 
 // A link or a button chooses its own word by itself.
 const acts = (token) => Boolean(token.href) || token.type === "submit";
@@ -27,6 +31,7 @@ function choose() {
   const phrase = range();
   if (!phrase.length) return;
   const address = new URL(location.href);
+  address.hash = "";
   const { name = "span", clears = "token,phrase,rows", set, value, form } = place().dataset;
   const span = `${phrase[0].dataset.from}-${phrase.at(-1).dataset.to}`;
   if (form) { // a text that is in no address
@@ -44,7 +49,8 @@ function choose() {
 document.addEventListener("pointerdown", (event) => {
   const token = event.target.closest?.("[data-tokens] .tok");
   if (event.button) return;
-  if (!token || event.altKey) { // begun elsewhere, or with Alt held: text is selected as anywhere else
+  plain = selecting || event.altKey;
+  if (!token || plain) { // begun elsewhere, or text is to be selected
     from = to = null;
     draw();
     return;
@@ -70,7 +76,10 @@ document.addEventListener("pointerup", () => {
 document.addEventListener("click", (event) => {
   const token = event.target.closest?.("[data-tokens] .tok");
   if (!token) return;
-  if (dragged) {
+  if (event.detail && (selecting || event.altKey)) { // by mouse; the Enter key chooses all the same
+    event.preventDefault();
+    event.stopPropagation();
+  } else if (dragged) {
     event.preventDefault();
     event.stopPropagation();
     dragged = false;
@@ -84,6 +93,43 @@ document.addEventListener("click", (event) => {
     choose();
   }
 }, true);
+
+document.addEventListener("selectstart", (event) => {
+  if (!plain && event.target.parentElement?.closest("[data-tokens] .tok")) event.preventDefault();
+});
+
+document.addEventListener("change", (event) => {
+  if (!event.target.matches("[data-selects]")) return;
+  selecting = event.target.checked;
+  from = to = null;
+  draw();
+  readable();
+});
+
+// Within a link no browser lets a selection begin, so meanwhile words are none.
+function readable() {
+  for (const box of document.querySelectorAll("[data-selects]")) box.checked = selecting;
+  for (const word of document.querySelectorAll("a.tok")) {
+    if (selecting && word.hasAttribute("href")) {
+      word.dataset.href = word.getAttribute("href");
+      word.removeAttribute("href");
+    } else if (!selecting && word.dataset.href) word.setAttribute("href", word.dataset.href);
+  }
+}
+
+// With nothing selected, copying takes the phrase that is chosen in the text that was last looked at.
+document.addEventListener("copy", (event) => {
+  const chosen = place()?.querySelectorAll(".tok.on");
+  if (!chosen?.length || !getSelection().isCollapsed || event.target.matches?.("input, textarea")) return;
+  const range = document.createRange();
+  range.setStartBefore(chosen[0]);
+  range.setEndAfter(chosen[chosen.length - 1]);
+  const text = range.cloneContents();
+  for (const number of text.querySelectorAll("small")) number.remove();
+  event.clipboardData.setData("text/plain", text.textContent.trim());
+  event.preventDefault();
+  say(`Copied “${text.textContent.trim()}”.`);
+});
 
 document.addEventListener("dragstart", (event) => {
   if (event.target.closest?.(".tok")) event.preventDefault();
@@ -132,6 +178,7 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("sparc:swapped", () => {
   from = to = null;
+  readable();
   roving();
 });
 roving();

@@ -62,16 +62,21 @@ function weigh() {
     return { item, parts, score: parts.reduce((sum, part) => sum + part, 0), was: Number(item.dataset.rank) };
   });
   rows.sort((one, other) => other.score - one.score || one.was - other.was);
-  const most = Math.max(1e-9, ...rows.map(({ parts }) => parts.reduce((sum, part) => sum + Math.max(part, 0), 0)));
+  // Parts below zero lie left of the line, the others right of it; all rows have one scale.
+  const below = Math.min(0, ...rows.map(({ parts }) => parts.reduce((sum, part) => sum + Math.min(part, 0), 0)));
+  const above = Math.max(1e-9, ...rows.map(({ parts }) => parts.reduce((sum, part) => sum + Math.max(part, 0), 0)));
+  const percent = (value) => `${(100 * value) / (above - below)}%`;
   const focused = document.activeElement;
   rows.forEach(({ item, parts, score, was }, at) => {
-    let x = 0;
+    const ends = { left: -below, right: -below };
     [...item.querySelectorAll("rect")].forEach((rect, number) => {
-      const width = (100 * Math.max(parts[number], 0)) / most;
-      rect.setAttribute("x", `${x}%`);
-      rect.setAttribute("width", `${width}%`);
-      x += width;
+      const part = parts[number];
+      if (part < 0) ends.left += part;
+      rect.setAttribute("x", percent(part < 0 ? ends.left : ends.right));
+      rect.setAttribute("width", percent(Math.abs(part)));
+      if (part > 0) ends.right += part;
     });
+    for (const end of ["x1", "x2"]) item.querySelector("line").setAttribute(end, percent(-below));
     item.querySelector("[data-score]").textContent = minus(score.toFixed(2));
     item.querySelector(".rank").textContent = at + 1;
     const moved = was - (at + 1);

@@ -52,6 +52,8 @@ def test_the_same_passages(server_engine: Engine, toy_encoder: Encoder) -> None:
             assert sorted(hit["_source"]["id"] for hit in pasted["hits"]["hits"]) == expected, typed
             ours, theirs = here.facets(listing, 9), there.facets(listing, 9)
             assert (ours.metadata, ours.folders) == (theirs.metadata, theirs.folders), typed
+            features = [("lex", "climbed"), ("start", "sea"), ("end", "first climbed"), ("lex", "nowhere")]
+            assert here.count_features(listing, features) == there.count_features(listing, features), typed
             assert here.list_documents(listing).total == there.list_documents(listing).total, typed
             assert ours.weights == theirs.weights, typed
             for order in ("weight", "-weight", "source", "-words", "document"):
