@@ -275,6 +275,8 @@ class _File:
     def read(cls, path: Path) -> _File:
         """Read and check a file; one that is not there says nothing."""
         try:
+            if path.exists() and not path.is_file():  # whoever opens a pipe waits for somebody to write
+                raise ConfigError(f"{path} is no file", "remove it")
             content = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return cls(path)
@@ -286,7 +288,7 @@ class _File:
 
         try:
             table = tomllib.loads(content.decode("utf-8"))
-        except ValueError as error:  # not UTF-8, or not TOML
+        except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or nested without end
             raise ConfigError(f"{path} is not valid TOML: {error}", "correct the file") from error
         source = f"file {path}"
         settings = {key: find(key, source) for key in table}
