@@ -1,4 +1,4 @@
-"""Partitions of a campaign: two nodes lose all packets between them, and the oracle knows what is found all the same."""
+"""Partitions of a campaign: two nodes lose all packets between them; the oracle knows what is found all the same."""
 
 from __future__ import annotations
 
