@@ -6,6 +6,7 @@ Another file tells where the models are that it was encoded with anew, so that w
 from __future__ import annotations
 
 import json
+import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -97,18 +98,20 @@ def _beside(location: Path, what: str) -> Path:
 
 
 def _append(path: Path, line: dict[str, Any]) -> None:
-    """One more line. In a folder from elsewhere a link at this place must not lead to another file."""
+    """One more line. In a folder from elsewhere a link at this place must not lead to another file, nor a pipe wait."""
     with suppress(OSError):
-        if not path.is_symlink():
+        if not os.path.lexists(path) or (path.is_file() and not path.is_symlink()):
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a file; what is no JSON object (a line that was cut off by a crash) is passed over."""
+    if not path.is_file():  # whoever opens a pipe waits for somebody to write
+        return
     with suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 found = json.loads(line)
                 if isinstance(found, dict):
                     yield found

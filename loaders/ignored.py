@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,10 @@ _PROJECT: Final = frozenset((
 _NAMED, _RESULTS, _ENVIRONMENT = "named by .gitignore", "a folder of build results", "a virtual environment"
 _FOLDER: Final = "a folder "
 _MOST_RULES: Final = 1 << 20  # bytes of a .gitignore
+_MOST_STARS: Final = 3
+"""In one rule. Each more takes a hostile rule fifty times as long for a name; a rule with more is passed over."""
+
+_STARS: Final = re.compile(r"\*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +39,13 @@ class Ignored:
             return self
         from pathspec import GitIgnoreSpec
 
+        rules = os.path.join(folder, ".gitignore")
+        if not os.path.isfile(rules):  # whoever opens a pipe waits for somebody to write
+            return self
         try:
-            with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as file:
-                spec = GitIgnoreSpec.from_lines(file.read(_MOST_RULES).splitlines())
+            with open(rules, encoding="utf-8", errors="replace") as file:
+                lines = file.read(_MOST_RULES).splitlines()
+            spec = GitIgnoreSpec.from_lines(line for line in lines if len(_STARS.findall(line)) <= _MOST_STARS)
         except (OSError, ValueError):
             return self  # rules that cannot be read leave nothing out
         return Ignored((*self.specs, (path, spec)))

@@ -17,6 +17,8 @@ from .errors import ConfigError
 PREFIX: Final = "SPARC_SEARCH_"
 MASK: Final = "********"
 _KINDS: Final = {int: "a whole number", float: "a number", bool: "true or false"}
+_LARGEST: Final = 2**63 - 1
+"""Of a whole number: no more can be counted with."""
 _WORDS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -65,6 +67,10 @@ class Setting:
 
     def checked(self, value: object, source: str, base: Path) -> Any:
         """The value with its right type and in its range; a relative path counts from `base`."""
+        if isinstance(value, str) and "\0" in value:
+            raise self._wrong(value, source, "text without a zero character")
+        if isinstance(value, int) and abs(value) > _LARGEST:
+            raise ConfigError(f"{self.name} is too large a number ({source})", f"take one of at most {_LARGEST}")
         if isinstance(self.default, Path) and isinstance(value, str | Path):
             return base / os.path.expanduser(value)
         if isinstance(self.default, float) and type(value) is int:

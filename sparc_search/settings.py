@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .trust import Trusted
 
 FILE_NAME: Final = "sparc-search.toml"
+_MANY: Final = 1_000_000
+"""More is asked for by a slip, or to fill the memory."""
 _HERE: Final = Path()
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -56,7 +58,7 @@ class Settings:
         harmless=True,
     )
     read_with: str = _setting("default", "Reader folder, or `default` for the one in the package.", path=True)
-    top_k: int = _setting(5, "Answers to return.", least=1, harmless=True)
+    top_k: int = _setting(5, "Answers to return.", least=1, most=_MANY, harmless=True)
     unit: str = _setting(
         "phrase",
         "How much is an answer: the phrase, or what holds it.",
@@ -66,8 +68,8 @@ class Settings:
     min_confidence: float = _setting(
         0.2, "Confidence below which the best answer is called a guess; 0 for never.", least=0, most=1, harmless=True
     )
-    sparse_candidates: int = _setting(20, "Passages proposed by sparse search.", least=1, harmless=True)
-    dense_candidates: int = _setting(20, "Passages proposed by dense search.", least=1, harmless=True)
+    sparse_candidates: int = _setting(20, "Passages proposed by sparse search.", least=1, most=_MANY, harmless=True)
+    dense_candidates: int = _setting(20, "Passages proposed by dense search.", least=1, most=_MANY, harmless=True)
     lex_weight: float = _setting(0.3, "Weight of the lexical part of the score.", least=0, harmless=True)
     first_stage_lex_weight: float = _setting(
         0.3, "Weight of the lexical part where sparse search proposes passages.", least=0, harmless=True
@@ -79,7 +81,9 @@ class Settings:
         harmless=True,
     )
     host: str = _setting("127.0.0.1", "Address that `serve` listens at; other machines need a token.")
-    port: int = _setting(8000, "Port that `serve` listens at; 0 takes any that is free.", least=0, harmless=True)
+    port: int = _setting(
+        8000, "Port that `serve` listens at; 0 takes any that is free.", least=0, most=65535, harmless=True
+    )
     token: str = _setting("", "Token that clients of `serve` must send.", secret=True)
     token_file: str = _setting("", "File that holds the token of `serve`.", path=True)
     connections: int = _setting(
@@ -89,7 +93,7 @@ class Settings:
     login_tries: int = _setting(
         10, "Wrong tokens that `serve` takes from one address before that has to wait; 0 for no brake.", least=0
     )
-    threads: int = _setting(0, "Processor threads; 0 lets the libraries choose.", least=0, harmless=True)
+    threads: int = _setting(0, "Processor threads; 0 lets the libraries choose.", least=0, most=_MANY, harmless=True)
     log_level: str = _setting(
         "warning", "Least severity that is logged.", choices=("debug", "info", "warning", "error"), harmless=True
     )
@@ -275,6 +279,8 @@ class _File:
     def read(cls, path: Path) -> _File:
         """Read and check a file; one that is not there says nothing."""
         try:
+            if path.exists() and not path.is_file():  # whoever opens a pipe waits for somebody to write
+                raise ConfigError(f"{path} is no file", "remove it")
             content = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return cls(path)
@@ -286,7 +292,7 @@ class _File:
 
         try:
             table = tomllib.loads(content.decode("utf-8"))
-        except ValueError as error:  # not UTF-8, or not TOML
+        except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or nested without end
             raise ConfigError(f"{path} is not valid TOML: {error}", "correct the file") from error
         source = f"file {path}"
         settings = {key: find(key, source) for key in table}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, dataclass
 from pathlib import Path
@@ -99,7 +100,9 @@ def test_a_whole_number_is_a_number(folders: Folders) -> None:
         ("zzzzz = 3", "unknown setting zzzzz", "known are: index, "),
         ("top_k = 'three'", "top_k is 'three'", "it must be a whole number"),
         ("top_k = true", "top_k is True", "it must be a whole number"),
-        ("top_k = 0", "top_k is 0", "it must be 1 or more"),
+        ("top_k = 0", "top_k is 0", "it must be from 1 to 1000000"),
+        ("top_k = 1000000000", "top_k is 1000000000", "it must be from 1 to 1000000"),
+        ("connections = 7", "connections is 7", "it must be 8 or more"),
         ("top_k = 2.5", "top_k is 2.5", "it must be a whole number"),
         ("lex_weight = nan", "lex_weight is nan", "it must be 0 or more"),
         ("lex_weight = 'x'", "lex_weight is 'x'", "it must be a number"),
@@ -107,6 +110,10 @@ def test_a_whole_number_is_a_number(folders: Folders) -> None:
         ("engine = 7", "engine is 7", "it must be text"),
         ("strategy = 'both'", "strategy is 'both'", "it must be one of hybrid, sparse, dense"),
         ("= 3", "is not valid TOML", "correct the file"),
+        ("top_k = " + "[" * 100_000, "is not valid TOML", "correct the file"),
+        ("top_k = 99999999999999999999", "top_k is too large a number", "take one of at most"),
+        ("lex_weight = 1" + "0" * 400, "lex_weight is too large a number", "take one of at most"),
+        ("index = 'a\\u0000b'".replace("'", '"'), "index is 'a\\x00b'", "it must be text without a zero character"),
     ],
 )
 def test_a_mistake_in_a_file(folders: Folders, text: str, message: str, remedy: str) -> None:
@@ -127,7 +134,13 @@ def test_a_file_that_is_not_utf8(folders: Folders) -> None:
 
 def test_a_file_that_is_a_folder(folders: Folders) -> None:
     (folders.project / "sparc-search.toml").mkdir()
-    with pytest.raises(ConfigError, match="cannot read"):
+    with pytest.raises(ConfigError, match="is no file"):
+        folders.load()
+
+
+def test_a_file_that_is_a_pipe(folders: Folders) -> None:
+    os.mkfifo(folders.project / "sparc-search.toml")
+    with pytest.raises(ConfigError, match="is no file"):
         folders.load()
 
 

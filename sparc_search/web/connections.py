@@ -76,6 +76,18 @@ class Connection(H11Protocol):
         super().data_received(data)
         self._look()
 
+    def send_400_response(self, msg: str) -> None:
+        """What comes is no request, or not any more: say so if nothing else was said yet, and hang up.
+
+        An application that already works at it has nobody left to answer.
+        """
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
     def on_response_complete(self) -> None:
         """The answer is written; the next request is awaited."""
         self._begun = False

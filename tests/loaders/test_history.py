@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,3 +21,12 @@ def test_ingests_and_rejects_are_remembered(tmp_path: Path) -> None:
     (tmp_path / "index.rejects.jsonl").write_text('{"id": "x", "reason": "empty"}\n[]\n')
     assert rejects(location) == [{"id": "x", "reason": "empty"}]
     note_ingest(tmp_path / "no" / "folder", Summary(), [])  # nobody can write there: nothing happens
+
+
+def test_what_somebody_else_has_put_there_holds_nobody_up(tmp_path: Path) -> None:
+    for what in ("ingests", "rejects"):
+        os.mkfifo(tmp_path / f"index.{what}.jsonl")
+    note_ingest(tmp_path / "index", Summary(), [])
+    assert list(ingests(tmp_path / "index")) == rejects(tmp_path / "index") == []
+    (tmp_path / "other.rejects.jsonl").write_text("[" * 100_000 + '\n{"id": "x"}\n')
+    assert rejects(tmp_path / "other") == [{"id": "x"}]

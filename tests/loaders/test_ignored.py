@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from sparc_search.loaders.patterns import Filters
@@ -44,3 +45,10 @@ def test_what_gitignore_names_is_left_out_below_its_folder(tmp_path: Path) -> No
     (tmp_path / ".gitignore").write_text("*.log\n!keep.log\n/drafts/\n")
     (tmp_path / "sub" / ".gitignore").write_text("/d.md\n")
     assert names(tmp_path) == (["b.md", "keep.log", "sub/deep/d.md", "sub/drafts/y.md"], {"named by .gitignore"})
+
+
+def test_a_gitignore_that_means_harm_holds_nobody_up(tmp_path: Path) -> None:
+    tree(tmp_path, f"{'a' * 200}.md", "b.log", "sub/c.md")
+    (tmp_path / ".gitignore").write_text("*a" * 40 + "b\n*.log\n")  # such a rule would take years
+    os.mkfifo(tmp_path / "sub" / ".gitignore")  # and nobody writes into this pipe
+    assert names(tmp_path)[0] == [f"{'a' * 200}.md", "sub/c.md"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from contextlib import suppress
@@ -76,6 +77,33 @@ def test_a_link_leads_no_reader_elsewhere(index: Path, home: Path, toy_encoder: 
     with pytest.raises(IndexFailure, match="is a link"), Index.open(index, encoder=toy_encoder) as opened:
         opened.ask("Who climbed the Eiger?")
     assert everything(home) == before
+
+
+@pytest.mark.parametrize("place", ["CURRENT", "data-1/index.db", "data-1/index.db-wal", "data-1/index.db-journal"])
+def test_a_pipe_holds_nobody_up(index: Path, toy_encoder: Encoder, place: str) -> None:
+    (index / place).unlink(missing_ok=True)
+    os.mkfifo(index / place)
+    for act in (lambda i: i.ask("Who climbed the Eiger?"), lambda i: i.add({"id": "new", "text": "More."})):
+        with pytest.raises(IndexFailure, match="is a pipe"), Index.open(index, encoder=toy_encoder) as opened:
+            act(opened)
+
+
+def test_a_pipe_among_the_files_of_a_segment_holds_no_backup_up(
+    index: Path, toy_encoder: Encoder, tmp_path: Path
+) -> None:
+    for path in (index / "data-1" / "segments").rglob("*.npy"):
+        path.unlink()
+        os.mkfifo(path)
+    with Index.open(index, encoder=toy_encoder) as opened, pytest.raises(IndexFailure):
+        opened.backup(tmp_path / "backup")
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "data-" + "1" * 300, "data-\u0661", "data-1\0", "data-", "-1"])
+def test_a_name_of_the_version_that_is_none(index: Path, toy_encoder: Encoder, name: str) -> None:
+    (index / "CURRENT").write_text(name)
+    for act in (lambda i: i.ask("Who climbed the Eiger?"), lambda i: i.add({"id": "new", "text": "More."})):
+        with pytest.raises(IndexDamaged, match="does not name"), Index.open(index, encoder=toy_encoder) as opened:
+            act(opened)
 
 
 def test_the_version_that_counts_is_inside(index: Path, tmp_path: Path, toy_encoder: Encoder) -> None:

@@ -218,6 +218,25 @@ def test_two_lengths_close_the_connection(serve_process: ServeProcess) -> None:
             assert b"connection: close" in answer.lower()
 
 
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+def test_a_body_that_breaks_off_in_nonsense_is_told_once(serve_process: ServeProcess, pause: float) -> None:
+    """Whether the answer is on its way then or not."""
+    head = b"POST /api/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with serve_process() as (process, address):
+        for kind in (b"", b"Content-Type: application/json\r\n"):
+            with connection(address) as opened:
+                opened.sendall(head[:-2] + kind + b"\r\n")
+                time.sleep(pause)
+                opened.sendall(b"this is no length\r\nhello")
+                answer = everything(opened)
+            assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 415 "))
+            assert answer.count(b"HTTP/1.1 ") == 1
+        assert is_healthy(address)
+        process.terminate()
+        log = process.communicate(timeout=60)[1]
+    assert "Traceback" not in log, log
+
+
 def patiently(address: str, number: int, requests: int) -> list[int]:
     """Ask some questions, and come again when told to; how often each had to be asked."""
     tries = []

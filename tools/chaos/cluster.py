@@ -1,12 +1,12 @@
-"""A writer and a reader of a real OpenSearch of three nodes, of which one is killed or hangs, behind proxies that lie.
+"""A writer and readers of a real OpenSearch of three nodes, of which one is killed, hangs or is parted from the others.
 
 The oracle: after each round, when all nodes are back, the index holds every acknowledged operation; of one that was
 under way each document is as before, as after, or gone and not believed to be there. It answers as an index that
-nothing ever happened to, finds nothing wrong with itself, and can be written to. What anybody is told meanwhile is an
-error of the package, if it is one.
+nothing ever happened to, finds nothing wrong with itself, and can be written to. Who asks meanwhile finds every
+document that nobody touches, or is told that something is missing, or gets an error of the package.
 
-A node that is stopped for some seconds is, for the others, one behind a partition: it neither hears nor answers, and
-comes back with an old opinion.
+A node behind a partition between nodes is still reached by clients, and believes for a while that it belongs to a
+cluster. It takes network namespaces, which not every system allows; without, the campaign says so and goes on.
 """
 
 from __future__ import annotations
@@ -25,11 +25,15 @@ from typing import Final
 from sparc_search.errors import SparcSearchError
 from sparc_search.opening import open_engine
 from sparc_search.servers.cluster import Cluster
+from sparc_search.servers.install import install
 from sparc_search.servers.ports import free_port
+from sparc_search.servers.products import OPENSEARCH
 from sparc_search.settings import Settings, load
 
-from .ledger import Model, Oracle, halves, planned
+from .ledger import Model, Operation, Oracle, halves, planned
+from .namespaces import NotAllowed, namespaces
 from .proxy import FAULTS, SHARE, SILENCE, Proxy
+from .separated import Separated
 from .tally import Tally
 from .writers import writing
 
@@ -37,8 +41,12 @@ NODES: Final = 3
 OPERATIONS: Final = 6
 """Of one writer, if nothing happens to it."""
 ASKS: Final = 3
+"""At least; as long as there is a writer, up to four times as many."""
 KINDS: Final = ("add", "delete", "reopen", "rebuild")
 STOPPED: Final = 8.0
+PARTED: Final = (2.0, 25.0)
+"""Seconds, at least and at most: shorter and longer than nodes need to notice."""
+PATIENCE: Final = 1800.0
 Trouble = Callable[["_Scene", random.Random], AbstractContextManager[None]]
 """Lasts as long as its context."""
 
@@ -48,9 +56,20 @@ def run(rounds: int, seed: int, seconds: float) -> Tally:
     tally = Tally(f"cluster, seed {seed}", "rounds and asks", seconds)
     with tempfile.TemporaryDirectory(prefix="sparc-search-server-") as folder:
         Path(folder).chmod(0o755)  # the servers run as another user
-        with Cluster(Path(folder) / "nodes", free_port(NODES), NODES, patience=1800) as cluster:
+        install(OPENSEARCH)  # from the world outside, which a namespace does not reach
+        with ExitStack() as stack:
+            cluster = stack.enter_context(_cluster(tally, Path(folder) / "nodes", stack))
             campaign(tally, Path(folder), cluster.urls, cluster, rounds, seed)
     return tally
+
+
+def _cluster(tally: Tally, folder: Path, stack: ExitStack) -> Cluster:
+    try:
+        network = stack.enter_context(namespaces(NODES))
+    except NotAllowed as reason:
+        tally.notes.append(f"no partitions between nodes: network namespaces are not allowed here ({reason})")
+        return Cluster(folder, free_port(NODES), NODES, patience=PATIENCE)
+    return Separated(folder, free_port(NODES), NODES, PATIENCE, network)
 
 
 def campaign(tally: Tally, folder: Path, urls: Sequence[str], cluster: Cluster | None, rounds: int, seed: int) -> None:
@@ -85,6 +104,8 @@ class _Scene:
         }
         if cluster is not None:
             self.troubles |= {"node killed": _node_killed, "node stopped": _node_stopped, "cut off": _cut_off}
+        if isinstance(cluster, Separated):
+            self.troubles["parted"] = _parted
 
     def round(self, name: str) -> None:
         """One writer, and what happens meanwhile."""
@@ -93,8 +114,9 @@ class _Scene:
         wanted, models = planned(name, KINDS, OPERATIONS, self.model)
         child = writing(self.oracle, self.proxied, wanted)
         with self.troubles[kind](self, chance):
-            for _ in range(ASKS):
-                self._ask(name)
+            for number in range(4 * ASKS):
+                if number < ASKS or (child.is_running() and kind != "writer killed"):
+                    self._ask(f"{name} {kind}", wanted, models)
             if kind == "writer killed" and child.wait_for(chance.randrange(OPERATIONS)):
                 time.sleep(chance.uniform(0, 0.5))
                 os.kill(child.pid, signal.SIGKILL)
@@ -108,11 +130,13 @@ class _Scene:
         if wrong:
             self.tally.contradict(f"{name} {kind}, {done} acknowledged, {ended}: {wrong[:600]}")
 
-    def _ask(self, name: str) -> None:
+    def _ask(self, name: str, wanted: Sequence[Operation], models: Sequence[Model]) -> None:
         try:
             with open_engine(self.proxied, self.oracle.encoder.fingerprint) as engine:
-                self.oracle.facts(engine)
-            outcome = "answered"
+                found, lacks = self.oracle.found(engine)
+            outcome = "answered, and said that something is missing" if lacks else "answered"
+            if wrong := self.oracle.complaint_meanwhile(found, wanted, models, lacks=lacks):
+                self.tally.contradict(f"{name}, asked meanwhile: {wrong}")
         except SparcSearchError as error:
             outcome = type(error).__name__
         except Exception as error:  # that is what is looked for
@@ -180,3 +204,19 @@ def _node_stopped(scene: _Scene, chance: random.Random) -> Iterator[None]:
     finally:
         goes_on.join()
         scene.cluster.wait()
+
+
+@contextmanager
+def _parted(scene: _Scene, chance: random.Random) -> Iterator[None]:
+    """A partition between a node and the other nodes; clients reach all of them."""
+    assert isinstance(scene.cluster, Separated)
+    victim, seconds = chance.randrange(NODES), chance.uniform(*PARTED)
+    with ExitStack() as parted:
+        parted.enter_context(scene.cluster.alone(victim))
+        heals = threading.Timer(seconds, parted.close)
+        heals.start()
+        try:
+            yield
+        finally:
+            heals.join()
+    scene.cluster.wait()

@@ -6,7 +6,8 @@ import itertools
 import random
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -25,6 +26,9 @@ Model = Mapping[str, str]
 
 Facts = tuple[tuple[tuple[str, float], ...], ...]
 """For each question the answers and their scores."""
+
+Found = frozenset[tuple[int, str, str]]
+"""Documents and their texts, by the number of the question."""
 
 SUBJECTS: Final = ("The Eiger", "The Rhine", "Lake Baikal", "The Suez Canal")
 DOINGS: Final = ("was first climbed", "was measured", "was painted", "was opened", "was lost")
@@ -109,17 +113,47 @@ class Oracle:
         """What must be answered when these documents are there."""
         key = tuple(sorted(model.items()))
         if key not in self._answers:
-            with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
-                settings = Settings(index=Path(folder) / "index")
-                with open_engine(settings, self.encoder.fingerprint, writable=True) as engine:
-                    engine.writer().add(self.encoded(key))
-                    self._answers[key] = self.facts(engine)
+            with self._calm(key) as engine:
+                self._answers[key] = self.facts(engine)
         return self._answers[key]
+
+    @contextmanager
+    def _calm(self, documents: Sequence[tuple[str, str]]) -> Iterator[Engine]:
+        """An index of these documents that nothing happens to."""
+        with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+            settings = Settings(index=Path(folder) / "index")
+            with open_engine(settings, self.encoder.fingerprint, writable=True) as engine:
+                engine.writer().add(self.encoded(documents))
+                yield engine
 
     def facts(self, engine: Engine) -> Facts:
         """What an index answers to our questions, all from one state. Scores are compared as they would be read."""
         replies = Coordinator(engine).answer(self._questions, self._options)
         return tuple(tuple((answer.text, round(answer.score, 3)) for answer in reply.answers) for reply in replies)
+
+    def found(self, engine: Engine) -> tuple[Found, bool]:
+        """The documents that it finds for our questions, and whether it says that some may be missing."""
+        replies = Coordinator(engine).answer(self._questions, replace(self._options, k=DOCUMENTS, unit="document"))
+        places = ((number, answer.passage) for number, reply in enumerate(replies) for answer in reply.answers)
+        found = frozenset((number, passage.document_id, passage.text) for number, passage in places)
+        return found, any(reply.degraded for reply in replies)
+
+    def complaint_meanwhile(
+        self, found: Found, wanted: Sequence[Operation], models: Sequence[Model], *, lacks: bool
+    ) -> str:
+        """What is wrong with what was found while these operations were under way, or nothing.
+
+        A document that changes meanwhile may be found or not, but only with a text that it had or was to have. One that
+        nobody touches is found as in an index of such documents alone, unless it is said that something is missing.
+        """
+        ever = {pair for model in models for pair in model.items()}
+        if strangers := {(id, text) for _, id, text in found} - ever:
+            return f"found {strangers}, which was not there since the round began"
+        touched = {id for operation in wanted for id, _ in operation.documents}
+        same = [pair for pair in models[0].items() if pair[0] not in touched and all(pair in m.items() for m in models)]
+        with self._calm(same) as engine:
+            expected, _ = self.found(engine)
+        return "" if lacks or expected <= found else f"{expected - found} was not found, and nobody said so"
 
     def complaint(
         self, settings: Settings, possible: Sequence[Model], *, nothing_yet: bool, after_recovery: bool = False

@@ -23,6 +23,8 @@ class Tally:
     """What is counted."""
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     contradictions: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What the system did not allow."""
     rounds: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _began: float = field(default_factory=time.monotonic)
@@ -46,5 +48,5 @@ class Tally:
         lines = [f"{self.title}: {self.rounds} rounds, {self.counts.total():,} {self.of}", ""]
         lines += ["| kind | outcome | times |", "|---|---|---|"]
         lines += [f"| {kind} | {outcome} | {times:,} |" for (kind, outcome), times in sorted(self.counts.items())]
-        lines += ["", f"{len(self.contradictions)} contradictions", *self.contradictions[:50]]
+        lines += ["", *self.notes, f"{len(self.contradictions)} contradictions", *self.contradictions[:50]]
         return "\n".join(lines) + "\n"

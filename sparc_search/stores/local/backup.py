@@ -91,7 +91,10 @@ def _copied(folder: Path, copy: Path) -> dict[str, object]:
 
 def _segment_files(connection: sqlite3.Connection, folder: Path) -> Iterator[Path]:
     for segment in listed_segments(connection):
-        yield from (folder / layout.SEGMENTS / segment.name / name for name in segment.files)
+        for name in segment.files:
+            path = folder / layout.SEGMENTS / segment.name / name
+            database.refuse_link(path)
+            yield path
 
 
 def _copy_database(connection: sqlite3.Connection, path: Path) -> None:

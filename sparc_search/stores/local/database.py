@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -168,11 +169,20 @@ def opened(folder: Path, *, writable: bool, older: bool = False) -> Iterator[sql
 
 
 def refuse_link(path: Path) -> None:
-    """`IndexFailure` if this is a link: an index holds none, and a foreign one must not lead to other files."""
-    if path.is_symlink():
+    """`IndexFailure` if this is a link, a pipe or a device: an index holds none.
+
+    A foreign one must not lead to other files, nor let whoever opens it wait for ever.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if stat.S_ISLNK(mode):
         raise IndexFailure(
             f"{path} is a link, and so no part of an index", "if you know who made it, put there what it leads to"
         )
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise IndexFailure(f"{path} is a pipe or a device, and so no part of an index", "find out who made it")
 
 
 def rest_stamp(folder: Path) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ A re-encoded index is built as `data-2` and takes over when CURRENT is replaced,
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -25,17 +26,22 @@ CURRENT: Final = "CURRENT"
 LOCK: Final = "write.lock"
 SEGMENTS: Final = "segments"
 _PREFIX: Final = "data-"
+_NAME: Final = re.compile(rf"{_PREFIX}[0-9]+")
+_LONGEST: Final = 100
+"""Characters of CURRENT that are looked at: more than any name has."""
 
 
 def current(location: Path) -> Path:
     """The folder that counts; `IndexNotFound` if there is no index."""
+    refuse_link(location / CURRENT)
     try:
-        name = (location / CURRENT).read_text(encoding="ascii").strip()
+        with (location / CURRENT).open(encoding="ascii") as file:
+            name = file.read(_LONGEST).strip()
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
         name = ""
     except OSError as error:
         raise of_disk(error, location) from error
-    if not name or Path(name).name != name or not _is_version(location / name):
+    if not _NAME.fullmatch(name) or not (location / name).is_dir():
         _refuse_lost(location)
         raise no_index(location)
     return location / name

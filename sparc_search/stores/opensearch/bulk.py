@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from ...errors import IndexNotFound
 from .failures import PASSING, Passing, Refused, described, kind_and_reason
 from .server import LOADING, Patience, Server, retried
 
@@ -129,6 +130,8 @@ class _Sender:
     def __init__(self, server: Server, limits: BulkLimits, throttle: Throttle) -> None:
         self._server, self._patience, self._throttle = server, limits.patience, throttle
         self.stopping = threading.Event()
+        self._unknown = 0
+        """How often a node did not know where to write to."""
 
     def send(self, batch: list[Action]) -> list[ActionOutcome]:
         """The outcomes of a batch. What is done is not sent again."""
@@ -153,7 +156,15 @@ class _Sender:
             except Refused as error:
                 self._refused(error, piece, pieces, done)
                 continue
-            finished, again = _sorted(piece, answer["items"], self._server.shown)
+            try:
+                finished, again = _sorted(piece, answer["items"], self._server.shown)
+            except IndexNotFound as error:
+                self._unknown += 1
+                if self._unknown >= self._server.nodes:
+                    raise
+                # A node that was parted from the others knows no newer aliases; the next request goes to another.
+                pieces.append(piece)
+                raise Passing(error.message, error.remedy) from error
             done += finished
             if again:
                 pieces.append(again)

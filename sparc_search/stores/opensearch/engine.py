@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from ...engine import Engine, Place
-from ...errors import IndexMismatch, IndexNotFound, UsageError
+from ...errors import IndexDamaged, IndexMismatch, IndexNotFound, UsageError
 from ..opensearch_settings import SETTINGS
 from . import lifecycle
 from .admin import ServerAdmin
@@ -139,9 +139,19 @@ class OpenSearchEngine(Engine):
         wanted = (state.identity, state.generation)
         kept = self._frequencies
         if kept is None or kept[0] != wanted:
-            kept = (wanted, read_statistics(self.server, state))
+            kept = (wanted, self._statistics(state))
             self._frequencies = kept
         return kept[1]
+
+    def _statistics(self, state: ServerState) -> Counter[str]:
+        """Those of a state; those of the newest, if a writer has made two more states since it was read."""
+        try:
+            return read_statistics(self.server, state)
+        except IndexDamaged:
+            now = read_state(self.server, state.version.documents)[0]
+            if now.generation == state.generation:
+                raise
+            return self._statistics(now)
 
     # --- writing ---------------------------------------------------------------------------------------------------
 

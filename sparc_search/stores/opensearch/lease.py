@@ -64,6 +64,8 @@ class Lease:
         now = time.time()
         self._me = Holder(uuid4().hex, socket.gethostname(), os.getpid(), now, now + seconds)
         self._shown = f"{index.removesuffix('-control')!r} on {server.shown}"
+        self.follows_a_crash = False
+        """Whether the one before did not let go: it was killed, or has not been heard of for too long."""
         _living.add(self._me.owner)  # before anyone can read who it is
         try:
             self._stamp = self._acquire()
@@ -88,6 +90,11 @@ class Lease:
                 f"the lease on {self._shown} was lost: {self._lost}",
                 "run the same command again; what was done is kept",
             )
+
+    def confirm(self) -> None:
+        """`IndexLocked` if the server says now that the lease is not ours."""
+        self._renew_late()
+        self.check()
 
     def pause(self) -> None:
         """Wait while somebody copies the index: to be called before each change."""
@@ -119,7 +126,9 @@ class Lease:
             holder, stamp = self._read()
             if holder is None or holder.is_gone():
                 try:
-                    return self._write(self._renewed(), stamp)
+                    stamp = self._write(self._renewed(), stamp)
+                    self.follows_a_crash = holder is not None and holder.until != 0
+                    return stamp
                 except Conflict:
                     continue  # somebody was faster: see who
             if time.time() < holder.until - self._seconds / 2:  # it was renewed not long ago

@@ -6,6 +6,7 @@ model it was made and whether it is complete. A document beside the lease lists 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
@@ -13,7 +14,7 @@ from uuid import uuid4
 from ...errors import IndexDamaged, IndexFailure, IndexMismatch, IndexNotFound
 from ...mappings import index_bodies
 from ...records import FIELDS
-from .failures import Refused
+from .failures import Conflict, Refused
 from .names import FORMAT, Names, Version, writing
 from .server import LOADING, Server
 from .state import ServerState, read_state, write_state
@@ -129,7 +130,8 @@ def begin(server: Server, names: Names, encoder: str, shape: Shape) -> Version:
         body["mappings"]["_meta"] = {_META: asdict(meta)}
         body["aliases"] = {writing(index): {}}
         _create(server, index, body)
-    write_state(server, version.documents, ServerState(identity, version.passages), None)
+    with suppress(Conflict):  # of our own request, whose answer was lost: nobody else knows this name yet
+        write_state(server, version.documents, ServerState(identity, version.passages), None)
     return version
 
 

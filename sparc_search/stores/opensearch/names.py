@@ -5,7 +5,8 @@ NAME-documents              alias of the documents they belong to, of the state 
 NAME-control                index with the lease of the one writer, and which versions there are
 NAME-1-20261116t101500-3f2a a version: its passages; format, time and identity are in its name
 NAME-1-…-3f2a-documents     its documents
-…-write                     alias of each: writing asks for an alias, so nothing is made by a slip
+…-write-4c1e…               alias of each, which the one writer has given it: writing asks for an alias, so nothing is
+                            made by a slip, and nobody else writes (see fencing.py)
 """
 
 from __future__ import annotations
@@ -68,9 +69,9 @@ def names_of(name: str) -> Names:
     return Names(name)
 
 
-def writing(index: str) -> str:
-    """The alias through which an index is written to."""
-    return f"{index}-write"
+def writing(index: str, owner: str = "") -> str:
+    """The alias through which an index is written to by the owner of the lease; without one, that of a new index."""
+    return f"{index}-write-{owner}" if owner else f"{index}-write"
 
 
 def key(*parts: str) -> str:

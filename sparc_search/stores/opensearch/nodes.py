@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Final, NamedTuple
 
+from ...errors import IndexNotFound
 from .failures import Passing
 
 SHORT: Final = 1.0
@@ -73,12 +74,15 @@ class Nodes:
             self._aside[node] = time.monotonic() + ASIDE
 
     def one_after_the_other(self, asks: Sequence[Ask]) -> Any:
-        """The answer of the first node that can be reached."""
+        """The answer of the first node that can be reached, and knows what it is asked to change.
+
+        One that was parted from the others knows no newer aliases.
+        """
         *others, last = self.order()
         for node in others:
             try:
                 return asks[node](False)
-            except Unreachable:
+            except (Unreachable, IndexNotFound):
                 self._set_aside([node])
         return asks[last](False)
 

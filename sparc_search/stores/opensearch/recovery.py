@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from .bodies import Counts, Record, record_body
 from .bulk import Action
-from .names import key, writing
+from .names import Version, key, writing
 from .queries import every
 from .scan import pages, records
 from .server import LOADING, Server
@@ -34,21 +34,24 @@ class Recovered:
     """Passages to delete."""
     dropped: list[str] = field(default_factory=list)
     """Documents whose record is to be deleted."""
+    settled: bool = False
+    """Whether a document counts for something else than before."""
 
-    def first(self, state: ServerState) -> Iterator[Action]:
+    def first(self, version: Version, owner: str) -> Iterator[Action]:
         """What comes before the commit."""
         for id in self.removed:
-            yield Action("delete", writing(state.passages_index), key(id))
+            yield Action("delete", writing(version.passages, owner), key(id))
         for record in self.restored:
-            yield Action("index", writing(state.version.documents), key(record.document.id), record_body(record))
+            yield Action("index", writing(version.documents, owner), key(record.document.id), record_body(record))
 
-    def last(self, state: ServerState) -> Iterator[Action]:
+    def last(self, version: Version, owner: str) -> Iterator[Action]:
         """What comes after it: the records of what is gone say until then what to subtract."""
         for id in self.dropped:
-            yield Action("delete", writing(state.version.documents), key(id))
+            yield Action("delete", writing(version.documents, owner), key(id))
 
     def count(self, before: Counts, after: Counts) -> None:
-        """Settle the counts of one document."""
+        """Settle the counts of one document. A state with the same sums is another one: terms may have changed."""
+        self.settled = True
         self.state = counted(self.state, self.terms, before, after)
 
 
@@ -74,7 +77,7 @@ def recover(server: Server, state: ServerState, terms: Counter[str]) -> Recovere
     found = Recovered(state, terms.copy())
     for id in sorted(unsettled.keys() | newer):
         _settle(server, state, id, unsettled.get(id), found)
-    if found.removed or found.state != state:
+    if found.removed or found.settled:
         found.state = replace(found.state, generation=state.generation + 1)
     return found
 

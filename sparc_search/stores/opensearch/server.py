@@ -59,7 +59,8 @@ class Server:
     def __init__(self, access: ServerAccess) -> None:
         self.shown = access.shown
         self._clients = [_connect(access, url) for url in access.urls]
-        self._nodes = Nodes(len(self._clients))
+        self.nodes = len(self._clients)
+        self._nodes = Nodes(self.nodes)
         try:
             self.dialect, self.version = recognise(self.request("GET", "/", patience=ONCE), self.shown)
         except BaseException:

@@ -135,7 +135,7 @@ def _restored(server: Server, path: str, saved: Version, version: Version, ident
     server.request("POST", "/_aliases", {"actions": actions}, patience=LOADING)
     state, stamp = read_state(server, version.documents, LOADING)
     state = replace(state, identity=identity, passages_index=version.passages)
-    write_state(server, version.documents, state, stamp)
+    write_state(server, writing(version.documents), state, stamp)
     server.request("POST", f"/{','.join(version.indices)}/_refresh", patience=LOADING)
     return state
 

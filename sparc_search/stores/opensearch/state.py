@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from ...errors import IndexDamaged, IndexNotFound
-from .names import Version
+from .names import Version, writing
 from .server import LOADING, READING, Patience, Server
 from .understood import understood
 
@@ -78,9 +78,12 @@ def read_state(server: Server, index: str, patience: Patience = READING) -> tupl
 
 
 def write_state(server: Server, index: str, state: ServerState, stamp: Stamp | None) -> Stamp:
-    """Commit: this is what is served from now on. `Conflict` if another writer was there since the stamp."""
+    """Commit: this is what is served from now on. `Conflict` if another writer was there since the stamp.
+
+    With a stamp the index is named by the alias of its writer.
+    """
     body = {"kind": "state", "id": _ID, "generation": state.generation, "body": asdict(state)}
-    params: dict[str, object] = stamp.condition if stamp else {"op_type": "create"}
+    params: dict[str, object] = {**stamp.condition, "require_alias": "true"} if stamp else {"op_type": "create"}
     return stamp_of(server.request("PUT", f"/{index}/_doc/{_ID}", body, params, patience=LOADING))
 
 
@@ -99,13 +102,13 @@ def read_statistics(server: Server, state: ServerState, patience: Patience = REA
     return Counter(json.loads(found["_source"]["body"]["terms"]))
 
 
-def write_statistics(server: Server, state: ServerState, terms: Mapping[str, int]) -> None:
-    """Put down the statistics of a state that is about to be committed."""
+def write_statistics(server: Server, state: ServerState, terms: Mapping[str, int], owner: str) -> None:
+    """Put down the statistics of a state that the owner of the lease is about to commit."""
     # As one text: it is read whole or not at all, and servers need not look into it.
     text = json.dumps({name: count for name, count in sorted(terms.items()) if count > 0}, ensure_ascii=False)
     body = {"kind": "statistics", "generation": state.generation, "body": {"terms": text}}
-    path = f"/{state.version.documents}/_doc/{_statistics_id(state.generation)}"
-    server.request("PUT", path, body, patience=LOADING)
+    path = f"/{writing(state.version.documents, owner)}/_doc/{_statistics_id(state.generation)}"
+    server.request("PUT", path, body, {"require_alias": "true"}, patience=LOADING)
 
 
 def drop_statistics(server: Server, state: ServerState, generation: int) -> None:

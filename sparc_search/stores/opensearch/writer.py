@@ -21,13 +21,14 @@ from dataclasses import replace
 from typing import Final
 
 from ...engine import Writer
-from ...errors import EngineError, IndexFailure, SparcSearchError
+from ...errors import EngineError, IndexFailure, IndexNotFound, SparcSearchError
 from ...stored import EncodedDocument, Refusal
 from ..refusals import badly_encoded, taken_id
 from .bodies import Counts, Record, passage_body, read_record, record_body, record_of
 from .bulk import Action, ActionOutcome, BulkLimits, Throttle, load
 from .checks import complaint
 from .failures import Conflict, Passing
+from .fencing import take_over, wait_for_writes
 from .lease import Lease
 from .names import key, writing
 from .recovery import counted, recover
@@ -51,6 +52,10 @@ class ServerWriter(Writer):
         self._server, self._lease, self._readable, self._limits = server, lease, readable, limits
         self._throttle = Throttle(limits.size)
         self.state, self._stamp = read_state(server, documents_index, LOADING)
+        take_over(server, self.state.version, lease.owner)
+        if lease.follows_a_crash:
+            wait_for_writes(server, self.state.version)
+            self.state, self._stamp = read_state(server, documents_index, LOADING)
         self._terms = read_statistics(server, self.state, LOADING)
         self._unsettled = True  # for all that is known
         with self._changing():
@@ -88,7 +93,7 @@ class ServerWriter(Writer):
     def _passages(
         self, documents: Iterable[EncodedDocument], old: dict[str, Record], generation: int, refused: dict[str, Refusal]
     ) -> Iterator[Action]:
-        index = writing(self.state.passages_index)
+        index = self._alias(self.state.passages_index)
         for encoded in documents:
             id = encoded.document.id
             owned = set(old[id].passage_ids) if id in old else set()
@@ -119,13 +124,13 @@ class ServerWriter(Writer):
         self._do(self._record_actions(marked))
 
     def _record_actions(self, records: Iterable[Record]) -> Iterator[Action]:
-        index = writing(self.state.version.documents)
+        index = self._alias(self.state.version.documents)
         for record in records:
             yield Action("index", index, key(record.document.id), record_body(record), record.document.id)
 
     def _take_back(self, refused: Mapping[str, Sequence[str]], old: Mapping[str, Record]) -> None:
         """Remove whatever of refused documents was written, and what they were to replace."""
-        index = writing(self.state.passages_index)
+        index = self._alias(self.state.passages_index)
         actions = []
         for id, written in refused.items():
             before = old[id].passage_ids if id in old else ()
@@ -153,7 +158,7 @@ class ServerWriter(Writer):
             return 0
         generation = self.state.generation + 1
         self._mark(old.values(), generation)
-        index = writing(self.state.passages_index)
+        index = self._alias(self.state.passages_index)
         self._do(
             Action("delete", index, key(passage_id), owner=id)
             for id, record in old.items()
@@ -173,18 +178,18 @@ class ServerWriter(Writer):
             state = counted(state, terms, record.counts, _NOTHING)
         removed = [id for record in new for id in record.gone]
         self._publish(state, terms, removed + [id for record in gone for id in record.passage_ids])
-        index = writing(state.version.documents)
+        index = self._alias(state.version.documents)
         self._do(Action("delete", index, key(record.document.id)) for record in gone)
 
     def _publish(self, state: ServerState, terms: Counter[str], removed: Sequence[str]) -> None:
         version = state.version
         if removed:
-            self._do(_change_actions(version.documents, state.generation, removed))
-        write_statistics(self._server, state, terms)
+            self._do(_change_actions(self._alias(version.documents), state.generation, removed))
+        write_statistics(self._server, state, terms, self._lease.owner)
         self._lease.check()
         self._refresh()
         try:
-            self._stamp = write_state(self._server, version.documents, state, self._stamp)
+            self._stamp = write_state(self._server, self._alias(version.documents), state, self._stamp)
         except Conflict:
             now, stamp = read_state(self._server, version.documents, LOADING)
             if now != state:  # else the answer to our own request was lost
@@ -224,6 +229,9 @@ class ServerWriter(Writer):
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
+    def _alias(self, index: str) -> str:
+        return writing(index, self._lease.owner)
+
     def _records(self, document_ids: Sequence[str]) -> dict[str, Record]:
         docs = by_ids(self._server, self.state.version.documents, document_ids, patience=LOADING)
         there = [read_record(doc["_source"]) for doc in docs if doc.get("found")]
@@ -254,10 +262,10 @@ class ServerWriter(Writer):
         found = recover(self._server, self.state, self._terms)
         if found is None:
             return
-        self._do(found.first(self.state))
+        self._do(found.first(self.state.version, self._lease.owner))
         if found.state != self.state:
             self._publish(found.state, found.terms, found.removed)
-        self._do(found.last(self.state))
+        self._do(found.last(self.state.version, self._lease.owner))
         self._refresh()
 
     def _refresh(self) -> None:
@@ -274,6 +282,9 @@ class ServerWriter(Writer):
             self._unsettled = True
             try:
                 yield
+            except IndexNotFound:
+                self._lease.confirm()  # or is there another writer, who has closed the door to us?
+                raise
             except (Passing, KeyboardInterrupt):
                 raise  # the server is away, or the user wants to be: not now
             except BaseException:
@@ -289,7 +300,7 @@ def _change_actions(index: str, generation: int, removed: Sequence[str]) -> Iter
         body = {"removed": list(removed[begin : begin + 5_000])}
         id = f"change-{generation}-{begin}"
         text = json.dumps({"kind": "change", "id": id, "generation": generation, "body": body}, ensure_ascii=False)
-        yield Action("index", writing(index), id, text)
+        yield Action("index", index, id, text)
 
 
 def _taken_inside(documents: Mapping[str, EncodedDocument]) -> dict[str, Refusal]:

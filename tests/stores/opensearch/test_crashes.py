@@ -35,6 +35,10 @@ def abandon(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     store.close()
 
 
+def dies(*_: object) -> None:
+    raise Crash
+
+
 CHANGES = [plain("alps", "Only lakes."), plain("new", "A zebra.\n\nAnother zebra."), plain("empty", "Nothing")]
 
 
@@ -73,6 +77,24 @@ def test_adding_and_replacing(opensearch: Engine, toy_encoder: Encoder, monkeypa
             assert {hit.passage_id for hit in near} == passages(store)
         request += 2
     assert request > 8
+
+
+def test_a_text_of_the_same_length(opensearch: Engine, toy_encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums are as before, and yet each term has to be counted again."""
+    before, after = (encode_all([plain("d", text)], toy_encoder) for text in ("Only lakes.", "Many zebras."))
+    with opensearch.open() as store:
+        store.add(before)
+    store = opensearch.open()
+    monkeypatch.setattr(store.writer(), "_commit", dies)
+    with pytest.raises(Crash):
+        store.add(after)
+    abandon(store, monkeypatch)
+    with opensearch.open() as store:
+        assert store.verify().problems == ()
+        assert store.content_hashes(["d"]) == {"d": after[0].content_hash}
+    with opensearch.open() as store:
+        store.add(encode_all([plain("other", "A lion.")], toy_encoder))
+        assert store.verify().problems == ()
 
 
 @pytest.mark.slow

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sparc_search.errors import EngineError
-from sparc_search.stores.opensearch import nodes, server
+from sparc_search.errors import EngineError, IndexNotFound
+from sparc_search.stores.opensearch import bulk, nodes, server
 from sparc_search.stores.opensearch.failures import Passing
 from sparc_search.stores.opensearch.nodes import Ask, Nodes, Unreachable
 
@@ -139,3 +139,34 @@ def test_how_a_copy_near_by_is_asked_for() -> None:
     assert server._addressed("/i/_doc/state", None, {}, near=True)[1] == {"preference": "_local"}
     assert server._addressed("/i/_mapping", None, {}, near=True) == (None, {})
     assert server._addressed("/_msearch", searches, {}, near=False) == (searches, {})
+
+
+def test_a_node_that_knows_less_than_the_others_is_passed_over() -> None:
+    stale = failing(IndexNotFound("no such alias"))
+    for _ in range(3):
+        assert Nodes(3).one_after_the_other([stale, saying("done"), stale]) == "done"
+    with pytest.raises(IndexNotFound):
+        Nodes(2).one_after_the_other([stale, stale])
+
+
+class Stale:
+    """A cluster of which some nodes do not know the newest alias."""
+
+    shown, nodes = "a cluster", 3
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = list(statuses)
+
+    def send(self, *_: object) -> object:
+        status = self.statuses.pop(0)
+        error = {} if status == 201 else {"error": {"type": "index_not_found_exception", "reason": "no such index"}}
+        return {"items": [{"index": {"status": status, **error}}]}
+
+
+def test_a_load_goes_on_when_a_node_knows_less_than_the_others() -> None:
+    action = bulk.Action("index", "x-write-me", "1", "{}")
+    limits = bulk.BulkLimits(patience=server.Patience(10, 0.01))
+    (outcome,) = bulk.load(Stale(404, 404, 201), [action], limits)  # type: ignore[arg-type]
+    assert outcome.ok
+    with pytest.raises(IndexNotFound):
+        list(bulk.load(Stale(404, 404, 404), [action], limits))  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from small_corpus import DOCUMENTS, encode_all, encoded, plain
 from starlette.testclient import TestClient
 
 from sparc_search.encoder import Encoder
+from sparc_search.errors import IndexDamaged
 from sparc_search.index import Index
 from sparc_search.inspection import answer_view
 from sparc_search.ngrams import feature_name
@@ -149,3 +150,17 @@ def test_what_is_missing_is_said(opensearch: Engine, toy_encoder: Encoder, monke
         assert "Answers may be missing: 1 of 2 shards failed" in client.get("/", params=asked).text
         monkeypatch.undo()
         assert index.ask("When was the Eiger climbed?").degraded == ()
+
+
+def test_a_reader_that_is_overtaken_by_two_writes_goes_on(opensearch: Engine, toy_encoder: Encoder) -> None:
+    """The statistics of its state are gone by then. That is no damage, and those of the newest do as well."""
+    with opensearch.open() as store, opensearch.open(writable=False) as reader:
+        store.add(encode_all(DOCUMENTS, toy_encoder))
+        with reader.view() as view:
+            for name in ("one", "two", "three"):
+                store.add(encode_all([plain(name, "A zebra.")], toy_encoder))
+            assert view.statistics(["zebra"]).document_frequency == {"zebra": 3}
+        with reader.view() as view:
+            opensearch.request("DELETE", f"/{view.state.version.documents}/_doc/statistics-{view.state.generation}")
+            with pytest.raises(IndexDamaged, match="are missing"):
+                view.statistics(["lake"])
