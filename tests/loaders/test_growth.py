@@ -1,4 +1,4 @@
-"""What a reader does grows with its file, not with the square of it: counted in calls, so no machine is too slow."""
+"""What a reader does grows with its file, not with the square of it: counted in steps, so no machine is too slow."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import io
 import sys
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from docx import Document as Document_docx
 from openpyxl import Workbook
 from written_pdf import pdf
 
+from sparc_search.loaders import blocks
 from sparc_search.loaders.blocks import blocks_of
 from sparc_search.loaders.resuming import Item
 from sparc_search.records import Document
 
 Items = Callable[..., list[Item]]
+Trace = Callable[[FrameType, str, Any], Any]
 
 UNITS = {
     "html": ["<div>", "<ul><li>x", "<footer><nav>x</footer>", "<p>x", "<dl><dt>a<dd>b", "<tr><td colspan=9>x",
@@ -120,10 +125,11 @@ MADE: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "pages": ("pdf", lambda n: pdf(*[["x y"]] * n)),
     "cells of a page": ("pdf", lambda n: pdf(["x      y      z"] * n)),
 }
-SMALL = 500
+READERS = str(Path(blocks.__file__).parent)
+SMALL = 300
 """Units in the smaller file."""
 MOST = 2.6
-"""Times the calls for twice the file. Work that grows with the square makes them four times as many."""
+"""Times the steps for twice the file. Work that grows with the square makes them four times as many."""
 
 
 @pytest.mark.parametrize(("reader", "unit"), [(reader, unit) for reader, units in UNITS.items() for unit in units])
@@ -136,30 +142,33 @@ def test_twice_the_file_is_about_twice_the_work(items: Items, reader: str, unit:
 def test_twice_an_archive_or_pdf_is_about_twice_the_work(items: Items, name: str) -> None:
     reader, made = MADE[name]
     assert any(isinstance(item, Document) for item in items(reader, made(2), "a"))
-    must_grow_evenly(items, reader, made, small=150)
+    must_grow_evenly(items, reader, made, small=100)
 
 
 def must_grow_evenly(items: Items, reader: str, made: Callable[[int], bytes], small: int = SMALL) -> None:
-    """Compare the calls for two sizes of a file."""
+    """Compare the steps for two sizes of a file."""
     read_whole(items, reader, made(1))  # libraries are imported and patterns made by now
-    once, twice = (calls_of(items, reader, made(size)) for size in (small, 2 * small))
+    once, twice = (steps_of(items, reader, made(size)) for size in (small, 2 * small))
     assert twice < MOST * once + 1_000
 
 
-def calls_of(items: Items, reader: str, data: bytes) -> int:
-    """How many functions are called, in Python and in C, to read a file and find the blocks of its documents."""
-    calls = 0
+def steps_of(items: Items, reader: str, data: bytes) -> int:
+    """How many functions are called, and lines of readers run, to read a file and find the blocks of its documents."""
+    steps = 0
 
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
+    def count(frame: FrameType, event: str, argument: object) -> Trace | None:
+        nonlocal steps
+        steps += event in ("line", "call", "c_call")
+        return count if frame.f_code.co_filename.startswith(READERS) else None
 
     sys.setprofile(count)
+    sys.settrace(count)
     try:
         read_whole(items, reader, data)
     finally:
+        sys.settrace(None)
         sys.setprofile(None)
-    return calls
+    return steps
 
 
 def read_whole(items: Items, reader: str, data: bytes) -> None:
