@@ -175,13 +175,13 @@ class _PackedMatrices:
         # Columns of block 0's first matrix, then of its second, ..., then of block 1's first.
         self._first = before(tokens.repeat(count)).reshape(blocks, count)
         places, block = columns.places(Column.FILLED, tokens * count, filled)
-        self._counts = np.zeros(int(tokens.sum()) * count, np.int64)
-        self._counts[before(tokens * count)[block] + places] = 1 + columns.numbers(
-            Column.COUNTS, filled, heads["count_bits"].astype(np.int64)
-        )
+        counts = 1 + columns.numbers(Column.COUNTS, filled, heads["count_bits"].astype(np.int64))
         of_starts = np.arange(count) < int(heads["start_matrices"][0])
         self._kept = np.where(of_starts, *(heads[name].astype(np.int64)[:, None] for name in ("starts", "ends")))
-        bits = shape_of(self._counts, self._kept.reshape(-1).repeat(tokens.repeat(count))).bits(self._counts)
+        self._counts, bits = np.zeros((2, int(tokens.sum()) * count), np.int64)
+        at = before(tokens * count)[block] + places
+        self._counts[at] = counts
+        bits[at] = shape_of(counts, self._kept[block, places // tokens[block]]).bits(counts)
         self._rows, self._values = columns.cut(Column.ROWS), columns.cut(Column.VALUES)
         self._value_bits = int(heads["value_bits"][0])
         # Sixteen for each block: one that is short may not have them all.
