@@ -21,12 +21,12 @@ _PARTS: Final[Mapping[str, tuple[Column, ...]]] = {
     ),
     "n-gram weights: values": (Column.VALUES,),
     "n-gram weights: for whom": (Column.ROWS,),
-    "n-gram weights: how many": (Column.COUNTS,),
+    "n-gram weights: how many": (Column.FILLED, Column.COUNTS),
     "passage vector": (Column.PASSAGE_VECTOR,),
     "tokens and their flags": (Column.TOKEN_IDS, Column.FLAGS),
     "offsets in the text": (Column.OFFSETS,),
     "kept positions": (Column.START_POSITIONS, Column.END_POSITIONS),
-    "lexical terms": (Column.LEX_IDS, Column.LEX_IMPACTS),
+    "lexical terms": (Column.TERMS, Column.OTHER_TERMS, Column.IMPACTS, Column.TERM_IMPACTS),
 }
 
 

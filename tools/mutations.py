@@ -71,15 +71,15 @@ MUTATIONS: Final = (
     Mutation(
         "postings: upper bounds",
         "sparc_search/stores/local/postings.py",
-        "unshorten(self.tops[places]) * weights)",
-        "unshorten(self.tops[places]) * weights / 2)",
+        "unshorten(self._tops_of(places)) * weights)",
+        "unshorten(self._tops_of(places)) * weights / 2)",
         POSTINGS,
     ),
     Mutation(
         "postings: rows looked up",
         "sparc_search/stores/local/postings.py",
-        "places = places + moved",
-        "places = places + 1",
+        "found = (own[places] == rows).nonzero()[0]",
+        "found = (own[places] >= rows).nonzero()[0]",
         POSTINGS,
     ),
     Mutation(
@@ -88,6 +88,20 @@ MUTATIONS: Final = (
         "fits_halves(start.vectors) and fits_halves(end.vectors)",
         "fits_halves(start.vectors)",
         BLOCKS,
+    ),
+    Mutation(
+        "packed rows: low bits",
+        "sparc_search/stores/packed_rows.py",
+        "rows: Ints = (head << low) |",
+        "rows: Ints = (head << low) + 1 |",
+        ("tests/stores/test_packed_rows.py",),
+    ),
+    Mutation(
+        "packed postings: least value",
+        "sparc_search/stores/local/packed_postings.py",
+        "(above + self.frame.least)",
+        "(above + self.frame.least + 1)",
+        POSTINGS,
     ),
     Mutation(
         "phrase block: checksum",

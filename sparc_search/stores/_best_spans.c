@@ -122,6 +122,8 @@ typedef struct {
     int32_t *places;             /* the tokens that have one */
     Py_ssize_t place_count;
     double *sums;                /* (kept) */
+    int32_t *sizes[SIDES];       /* (kept + 1) bits of a sparse column with so many rows */
+    double *impacts;             /* (terms of the question) of the terms that a block has */
     int32_t *words, *joints;     /* (tokens + 1) tokens before that are no punctuation; that follow a joint */
     int16_t *spans[SIDES];       /* (kept, span) the span vectors that were needed */
     uint8_t *unpacked[SIDES];    /* (kept) whether they were */
@@ -142,25 +144,28 @@ static Py_ssize_t find(const int64_t *sorted, Py_ssize_t count, int64_t wanted)
     return low < count && sorted[low] == wanted ? low : -1;
 }
 
+/* The bits of a column from the first on, as many as fit, up to a last one. */
+static inline uint64_t up_to(const Block *block, const uint8_t *column, Py_ssize_t first, Py_ssize_t last)
+{
+    return bits_at(block, column, first, last - first < AT_A_TIME ? (int)(last - first) : AT_A_TIME);
+}
+
 static const char *read_positions(const Block *block, int which, Scores *scores)
 {
     const Side *side = &block->sides[which];
     Py_ssize_t found = 0;
     const char *wrong = "keeps other positions than it says";
-    const Py_ssize_t bytes = row_bytes(block->tokens);
-    for (Py_ssize_t byte = 0; byte < bytes; byte += 8)
-        for (uint64_t bits = bits_at(side->positions + byte, bytes - byte); bits;) {
-            const int bit = first_of(bits);
-            bits &= ~(FIRST >> bit);
-            if (found == side->kept || 8 * byte + bit >= block->tokens) return wrong;
-            scores->positions[which][found++] = (int32_t)(8 * byte + bit);
+    for (Py_ssize_t first = 0; first < block->tokens; first += AT_A_TIME)
+        for (uint64_t bits = up_to(block, side->positions, first, block->tokens); bits; bits &= bits - 1) {
+            if (found == side->kept) return wrong;
+            scores->positions[which][found++] = (int32_t)(first + lowest_of(bits));
         }
     if (found != side->kept) return wrong;
     for (Py_ssize_t i = 0; i < side->kept; i++) {
         Py_ssize_t at = scores->positions[which][i];
-        int goes_on = which == START ? block->flags[at] & CONTINUES
-                                     : at + 1 < block->tokens && block->flags[at + 1] & CONTINUES;
-        scores->may[which][i] = !goes_on && !(block->flags[at] & TITLE);
+        int goes_on = which == START ? flags_of(block, at) & CONTINUES
+                                     : at + 1 < block->tokens && flags_of(block, at + 1) & CONTINUES;
+        scores->may[which][i] = !goes_on && !(flags_of(block, at) & TITLE);
     }
     return NULL;
 }
@@ -172,7 +177,7 @@ static inline void score_rows(const Block *block, const Question *question, int 
     for (Py_ssize_t i = 0; i < side->kept; i++) {
         if (!scores->may[which][i]) continue;
         unpack(room->row, side->vectors + i * (width * bits / 8), width, bits);
-        double scale = real(side->scales + i * block->scale_bytes, block->scale_bytes);
+        double scale = scale_at(block, side->scales, i, &block->scales);
         scores->dense[which][i] = exact_product(&question->vectors[which], room->row, width) * scale;
     }
 }
@@ -210,88 +215,151 @@ static Py_ssize_t ngram_at(const Block *block, const Question *question, const R
     return found < 0 ? -1 : first + found;
 }
 
-static Py_ssize_t count_at(const Block *block, const uint8_t *counts, Py_ssize_t token)
+/* --- sparse columns: see `packed_rows.py` ------------------------------------------------------------------------ */
+
+/* How the rows of a column are coded. */
+typedef struct {
+    int low;          /* bits of each number that stand as they are; none: a bit for each position */
+    Py_ssize_t heads; /* bits of all heads together */
+} Shape;
+
+static inline Shape shape_with(int low, Py_ssize_t count, Py_ssize_t kept)
 {
-    return block->count_bytes == 1 ? counts[token] : u16(counts + 2 * token);
+    const Py_ssize_t heads = count + ((kept - 1) >> low);
+    return low && count * low + heads < kept ? (Shape){low, heads} : (Shape){0, kept};
 }
 
-/* How many columns from one token to another have entries, and how many entries. */
-static void tally(const Block *block, const uint8_t *counts, Py_ssize_t from, Py_ssize_t to, Py_ssize_t *filled,
-                  Py_ssize_t *entries)
+static Shape shape_of(Py_ssize_t count, Py_ssize_t kept)
 {
-    uint32_t columns = 0, sum = 0;
-    if (block->count_bytes == 1)
-        for (Py_ssize_t token = from; token < to; token++) {
-            columns += counts[token] != 0;
-            sum += counts[token];
+    int low = 0;
+    while (count <= kept >> (low + 1)) low++;
+    return shape_with(low, count, kept);
+}
+
+/* What each number of rows takes, up to the most that a side of the block can have. */
+static void read_sizes(const Block *block, Room *room)
+{
+    for (int which = START; which < SIDES; which++) {
+        const Py_ssize_t kept = block->sides[which].kept;
+        for (int low = 0; kept >> low; low++)
+            for (Py_ssize_t count = (kept >> (low + 1)) + 1; count <= kept >> low; count++) {
+                const Shape shape = shape_with(low, count, kept);
+                room->sizes[which][count] = (int32_t)(count * shape.low + shape.heads);
+            }
+    }
+}
+
+/* A place among the columns of a block, in their order, and what comes before it. */
+typedef struct {
+    Py_ssize_t column, filled, entries, bits;
+} Place;
+
+static Py_ssize_t count_at(const Block *block, Py_ssize_t filled)
+{
+    return 1 + (Py_ssize_t)number_at(block, block->counts, filled, block->count_bits);
+}
+
+/* Go on to another column of the same matrix; 0 if a column has more rows than there are. */
+static int go_on(const Block *block, Place *place, Py_ssize_t column, const int32_t *sizes, Py_ssize_t kept)
+{
+    for (; place->column < column; place->column += AT_A_TIME)
+        for (uint64_t bits = up_to(block, block->filled, place->column, column); bits; bits &= bits - 1) {
+            const Py_ssize_t count = count_at(block, place->filled++);
+            if (count > kept) return 0;
+            place->entries += count;
+            place->bits += sizes[count];
         }
-    else
-        for (Py_ssize_t token = from; token < to; token++) {
-            columns += u16(counts + 2 * token) != 0;
-            sum += u16(counts + 2 * token);
+    place->column = column;
+    return 1;
+}
+
+/* Add a column's values times a weight to the sums of its rows; 0 if it has other rows than it says. */
+static int add_column(const Block *block, const Place *place, Py_ssize_t count, Py_ssize_t kept, double weight,
+                      double *sums)
+{
+    const uint8_t *levels = block->head + HEAD_levels;
+    const Shape shape = shape_of(count, kept);
+    const Py_ssize_t first = place->bits + count * shape.low, last = first + shape.heads;
+    Py_ssize_t number = 0;
+    for (Py_ssize_t bit = first; bit < last; bit += AT_A_TIME)
+        for (uint64_t bits = up_to(block, block->rows, bit, last); bits; bits &= bits - 1, number++) {
+            if (number == count) return 0;
+            Py_ssize_t row = bit - first + lowest_of(bits);
+            if (shape.low)
+                row = (row - number) << shape.low
+                      | (Py_ssize_t)bits_at(block, block->rows, place->bits + number * shape.low, shape.low);
+            if (row >= kept) return 0;
+            const int value = (int)number_at(block, block->values, place->entries + number, block->value_bits);
+            sums[row] += (block->value_bits == 8 ? value : levels[value]) * weight;
         }
-    *filled += columns;
-    *entries += sum;
+    return number == count;
 }
 
 static const char *score_sparse(const Block *block, const Question *question, Scores *scores, Room *room)
 {
     const char *wrong = "has weights for more or fewer positions than it says";
-    const uint8_t *levels = block->head + HEAD_levels, *rows = block->rows, *counts = block->counts;
-    Py_ssize_t entry = 0; /* the first of the matrix among those of the block */
+    Place begin = {0, 0, 0, 0}; /* of the matrix */
+    read_sizes(block, room);
     for (int which = START; which < SIDES; which++)
         memset(scores->sparse[which], 0, sizeof(double) * (size_t)block->sides[which].kept);
     for (int number = 0; number < block->matrix_count; number++) {
-        Matrix matrix = matrix_of(block, number);
-        int which = number < block->split ? START : END;
-        Py_ssize_t kept = block->sides[which].kept, width = row_bytes(kept), first = 0, own = 0;
-        Py_ssize_t filled = 0, entries = 0, seen = 0; /* columns and entries of the tokens seen */
+        const Matrix matrix = matrix_of(block, number);
+        const int which = number < block->split ? START : END;
+        const Py_ssize_t kept = block->sides[which].kept;
+        Py_ssize_t first = 0, own = 0;
+        Place place = begin;
         while (first < question->ngrams && question->sizes[first] < matrix.n) first++;
         while (first + own < question->ngrams && question->sizes[first + own] == matrix.n) own++;
         memset(room->sums, 0, sizeof(double) * (size_t)kept);
         for (Py_ssize_t i = 0; own && i < room->place_count; i++) {
-            Py_ssize_t token = room->places[i], count = count_at(block, counts, token);
-            Py_ssize_t ngram = count ? ngram_at(block, question, room, token, matrix.n, first, own) : -1;
-            double weight = ngram < 0 ? 0 : question->weights[2 * ngram + which];
+            const Py_ssize_t token = room->places[i];
+            if (!bits_at(block, block->filled, begin.column + token, 1)) continue;
+            const Py_ssize_t ngram = ngram_at(block, question, room, token, matrix.n, first, own);
+            const double weight = ngram < 0 ? 0 : question->weights[2 * ngram + which];
             if (weight == 0) continue;
-            tally(block, counts, seen, token, &filled, &entries);
-            seen = token;
-            if (filled >= matrix.filled || entries + count > (Py_ssize_t)matrix.entries) return wrong;
-            const uint8_t *column = rows + filled * width;
-            Py_ssize_t place = entry + entries, last = place + count;
-            for (Py_ssize_t byte = 0; byte < width; byte += 8)
-                for (uint64_t bits = bits_at(column + byte, width - byte); bits; place++) {
-                    const int bit = first_of(bits);
-                    bits &= ~(FIRST >> bit);
-                    if (place == last || 8 * byte + bit >= kept) return wrong;
-                    int value = block->value_bits == 8 ? block->values[place]
-                                : levels[block->values[place / 2] >> (place % 2 ? 4 : 0) & 15];
-                    room->sums[8 * byte + bit] += value * weight;
-                }
-            if (place != last) return wrong;
+            if (!go_on(block, &place, begin.column + token, room->sizes[which], kept)) return wrong;
+            const Py_ssize_t count = count_at(block, place.filled);
+            if (count > kept || !add_column(block, &place, count, kept, weight, room->sums)) return wrong;
         }
-        tally(block, counts, seen, block->tokens, &filled, &entries);
-        counts += block->tokens * block->count_bytes;
-        if (filled != matrix.filled || entries != (Py_ssize_t)matrix.entries) return wrong;
+        begin.column += block->tokens;
+        begin.filled += matrix.filled;
+        begin.entries += matrix.entries;
+        begin.bits += matrix.row_bits;
         for (Py_ssize_t i = 0; i < kept; i++) scores->sparse[which][i] += room->sums[i] * matrix.scale;
-        rows += filled * width;
-        entry += entries;
     }
     return NULL;
 }
 
-static double score_terms(const Block *block, const Question *question)
+/* --- lexical terms --------------------------------------------------------------------------------------------- */
+
+/* Note the impact of a term, if the question has it; 0 if it has none. */
+static int note_term(const Block *block, const Question *question, int64_t id, Py_ssize_t number, Room *room)
 {
-    double sum = 0;
-    for (Py_ssize_t i = 0; i < block->terms; i++) {
-        int64_t id = token_id(block->lex_ids, i, block->id_bytes);
-        if (!(question->filter[id & (FILTER - 1)] & TERM)) continue;
-        Py_ssize_t found = find(question->terms.ids, question->terms.count, id);
-        if (found >= 0)
-            sum += question->term_weights[found]
-                   * real(block->lex_impacts + i * block->impact_bytes, block->impact_bytes);
-    }
-    return sum;
+    if (!(question->filter[id & (FILTER - 1)] & TERM)) return 1;
+    const Py_ssize_t found = find(question->terms.ids, question->terms.count, id);
+    const uint64_t impact = number_at(block, block->term_impacts, number, block->impact_bits);
+    if (impact >= (uint64_t)block->impacts_count) return 0;
+    if (found >= 0) room->impacts[found] = real(u32(block->impacts + 4 * impact));
+    return 1;
+}
+
+static const char *score_terms(const Block *block, const Question *question, Scores *scores, Room *room)
+{
+    const char *wrong = "has other lexical terms than it says";
+    const Py_ssize_t of_tokens = block->terms - block->other_terms_count;
+    Py_ssize_t number = 0;
+    memset(room->impacts, 0, sizeof *room->impacts * (size_t)question->terms.count);
+    for (Py_ssize_t first = 0; first < block->tokens; first += AT_A_TIME)
+        for (uint64_t bits = up_to(block, block->term_places, first, block->tokens); bits; bits &= bits - 1, number++) {
+            const int64_t id = token_id(block->token_ids, first + lowest_of(bits), block->id_bytes);
+            if (number >= of_tokens || !note_term(block, question, id, number, room)) return wrong;
+        }
+    if (number != of_tokens) return wrong;
+    for (Py_ssize_t i = 0; i < block->other_terms_count; i++, number++)
+        if (!note_term(block, question, token_id(block->other_terms, i, block->id_bytes), number, room)) return wrong;
+    scores->lex = 0;
+    for (Py_ssize_t i = 0; i < question->terms.count; i++) scores->lex += question->term_weights[i] * room->impacts[i];
+    return NULL;
 }
 
 /* --- the best of them ------------------------------------------------------------------------------------------ */
@@ -352,15 +420,15 @@ static void read_spans(const Block *block, const Scores *scores, Room *room)
     int32_t words = 0, joints = 0;
     room->words[0] = 0;
     for (Py_ssize_t i = 0; i < block->tokens; i++) {
-        room->words[i + 1] = words += !(block->flags[i] & PUNCTUATION);
-        room->joints[i] = joints += (block->flags[i] & AFTER_JOINT) != 0;
+        room->words[i + 1] = words += !(flags_of(block, i) & PUNCTUATION);
+        room->joints[i] = joints += (flags_of(block, i) & AFTER_JOINT) != 0;
     }
     for (int which = START; which < SIDES; which++) {
         const Side *side = &block->sides[which];
         const Py_ssize_t bytes = block->span * block->span_bits / 8;
         memset(room->unpacked[which], 0, (size_t)side->kept);
         for (Py_ssize_t i = 0; i < side->kept; i++) {
-            room->span_scales[which][i] = real(side->span_scales + i * block->scale_bytes, block->scale_bytes);
+            room->span_scales[which][i] = scale_at(block, side->span_scales, i, &block->span_scales);
             room->lengths[which][i] = square(side->spans + i * bytes, block->span, block->span_bits);
         }
         for (Py_ssize_t i = 0; i < side->kept; i++)
@@ -451,7 +519,7 @@ static const char *score_block(const Block *block, const Question *question, Sco
     if ((wrong = score_sparse(block, question, scores, room))) return wrong;
     unpack(room->row, block->passage_vector, block->pooled, 8);
     scores->passage = exact_product(&question->passage, room->row, block->pooled) * block->passage_scale;
-    scores->lex = score_terms(block, question);
+    if ((wrong = score_terms(block, question, scores, room))) return wrong;
     scores->promise = highest_of(block, START, scores) + highest_of(block, END, scores) + scores->passage + scores->lex;
     return NULL;
 }
@@ -495,12 +563,14 @@ static void make_room(Arena *arena, Room *room, Scores *scores, Question *questi
     room->piece = piece_of(arena, tokens, sizeof *room->piece);
     room->places = piece_of(arena, tokens, sizeof *room->places);
     room->sums = piece_of(arena, kept, sizeof *room->sums);
+    room->impacts = piece_of(arena, question->terms.count, sizeof *room->impacts);
     room->words = piece_of(arena, tokens + 1, sizeof *room->words);
     room->joints = piece_of(arena, tokens + 1, sizeof *room->joints);
     for (int which = START; which < SIDES; which++) {
         room->spans[which] = piece_of(arena, kept * span, sizeof *room->spans[which]);
         room->span_scales[which] = piece_of(arena, kept, sizeof *room->span_scales[which]);
         room->unpacked[which] = piece_of(arena, kept, sizeof *room->unpacked[which]);
+        room->sizes[which] = piece_of(arena, kept + 1, sizeof *room->sizes[which]);
         room->lengths[which] = piece_of(arena, kept, sizeof *room->lengths[which]);
     }
     room->ends = piece_of(arena, kept, sizeof *room->ends);

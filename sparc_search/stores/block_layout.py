@@ -1,24 +1,23 @@
 """How the bytes of phrase blocks are divided, for one block or for many at once.
 
-head      magic with format number, CRC-32 of all that follows, counts, kinds, scale of the passage vector, levels
-matrices  scale, entries, columns that have any, and n of each sparse matrix, those of the starts first
-columns   one after the other, in the order of `Column`, little-endian, without gaps
+head      magic with format number, CRC-32 of all that follows, counts, widths, scale of the passage vector, levels
+matrices  scale, entries, bits of the rows, columns with any, and n of each sparse matrix, those of the starts first
+columns   one after the other, in the order of `Column`, each from a whole byte on: so many numbers of so many bits
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IndexDamaged
-from ..records import SIDES, Side
+from ..records import Side
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 MAGIC: Final = int.from_bytes(b"SPB" + bytes([FORMAT]), "little")
 
 HEAD: Final = np.dtype(
@@ -32,36 +31,41 @@ HEAD: Final = np.dtype(
         ("span", "<u2"),
         ("pooled", "<u2"),
         ("terms", "<u2"),
+        ("other_terms", "<u2"),  # of them, those that are no word piece of the block
+        ("impacts", "<u2"),  # different ones of the terms
         ("id_bytes", "u1"),  # of token ids and terms: 2 or 4
         ("offset_kind", "u1"),
         ("vector_bits", "u1"),  # 4 or 8, as of the following two
         ("span_bits", "u1"),
         ("value_bits", "u1"),
-        ("scale_bytes", "u1"),  # 2 (nine significant bits) or 4, as of the following
-        ("impact_bytes", "u1"),
-        ("count_bytes", "u1"),  # 1 or 2
+        ("count_bits", "u1"),  # of the entries of a column, less one
+        ("impact_bits", "u1"),  # of the number of an impact
+        ("scale_bits", "u1"),  # of a vector's scale, above the base
+        ("span_scale_bits", "u1"),
+        ("scale_shift", "u1"),  # lowest bits that no scale has: 15 (nine significant bits) or none
         ("start_matrices", "u1"),
         ("end_matrices", "u1"),
+        ("scale_base", "<u4"),
+        ("span_scale_base", "<u4"),
         ("passage_scale", "<f8"),
         ("levels", "u1", 16),  # what the sixteen values of four bits stand for
     ]
 )
-MATRIX: Final = np.dtype([("scale", "<f8"), ("entries", "<u4"), ("filled", "<u2"), ("n", "<u2")])
+MATRIX: Final = np.dtype([("scale", "<f8"), ("entries", "<u4"), ("row_bits", "<u4"), ("filled", "<u2"), ("n", "<u2")])
 
 CHECKED_FROM: Final = 8
 """The checksum covers everything from here on."""
 
 FIELDS: Final = dict(HEAD.fields or {})
 """Of each part of a head its type, and where it stands."""
-_KIND_BYTES: Final = np.array(
-    [
-        FIELDS[name][1] + byte
-        for name in FIELDS
-        if name.endswith(("_bytes", "_bits", "_matrices")) or name in ("dense", "span", "pooled")
-        for byte in range(FIELDS[name][0].itemsize)
-    ]
+
+FLAG_BITS: Final = 4
+
+_ALIKE: Final = (
+    *("dense", "span", "pooled", "id_bytes", "vector_bits", "span_bits", "value_bits", "scale_shift"),
+    *("start_matrices", "end_matrices"),
 )
-"""Bytes of a head that say how the columns are to be read."""
+"""What blocks that are read together have in common."""
 
 
 class Column(IntEnum):
@@ -80,12 +84,15 @@ class Column(IntEnum):
     END_SCALES = 10
     END_SPAN_SCALES = 11
     PASSAGE_VECTOR = 12
-    LEX_IDS = 13
-    LEX_IMPACTS = 14
-    COUNTS = 15  # entries of each column of each matrix
-    ROWS = 16  # a bit for each kept position, for each column that has entries
-    VALUES = 17  # one for each bit that is set
-    OFFSETS = 18
+    TERMS = 13  # a bit for each token: whether it is the first that is this lexical term
+    OTHER_TERMS = 14  # ids of those that are no token
+    IMPACTS = 15  # the different ones, ascending
+    TERM_IMPACTS = 16  # the number of its impact, for each term of TERMS, then of OTHER_TERMS
+    FILLED = 17  # a bit for each column of each matrix: whether it has entries
+    COUNTS = 18  # how many, less one, for each that has
+    ROWS = 19  # the kept positions of each that has: see `packed_rows`
+    VALUES = 20  # one for each of them
+    OFFSETS = 21
 
     @classmethod
     def of(cls, side: Side, what: str) -> Column:
@@ -96,7 +103,6 @@ class Column(IntEnum):
 Array = NDArray[Any]
 
 ID_TYPES: Final[dict[int, np.dtype[Any]]] = {2: np.dtype("<u2"), 4: np.dtype("<i4")}
-COUNT_TYPES: Final[dict[int, np.dtype[Any]]] = {1: np.dtype("<u1"), 2: np.dtype("<u2")}
 """By how many bytes each takes."""
 
 OFFSET_BYTES: Final = np.array([1, 2, 4, 8])
@@ -118,64 +124,48 @@ def read_matrices(blocks: Sequence[bytes], count: int) -> Array:
 
 
 def column_ends(heads: Array, matrices: Array) -> NDArray[np.int64]:
-    """(blocks, columns + 1) where each column begins, and behind it where the next does. All must be `alike`."""
-    first = heads[0]
-    starts, ends = row_bytes(heads["starts"].astype(np.int64)), row_bytes(heads["ends"].astype(np.int64))
-    split = int(first["start_matrices"])
-    filled, value_bits = matrices["filled"].astype(np.int64), int(first["value_bits"])
-    counts: dict[str, Any] = {"blocks": np.ones(len(heads), np.int64)}
-    counts |= {name: heads[name].astype(np.int64) for name in ("tokens", "starts", "ends", "terms")}
-    counts["positions"] = row_bytes(counts["tokens"])
-    counts["rows"] = filled[:, :split].sum(axis=1) * starts + filled[:, split:].sum(axis=1) * ends
-    counts["values"] = (matrices["entries"].sum(axis=1, dtype=np.int64) * value_bits + 7) // 8
-    counts["offsets"] = counts["tokens"] * OFFSET_BYTES[np.minimum(heads["offset_kind"], 3)]
-    counted = np.stack([counts[name] for name in _COUNTED], axis=1)
-    return counted @ _ends_by_count(_raw(heads)[0, _KIND_BYTES].tobytes(), matrices.shape[1])
+    """(blocks, columns + 1) where each column begins, and behind it where the next does."""
+    numbers = _numbers(heads, matrices)
+    sizes = [row_bytes(count * bits) for count, bits in (numbers[column] for column in Column)]
+    first = np.full(len(heads), HEAD.itemsize + matrices.shape[1] * MATRIX.itemsize)
+    return np.stack([first, *sizes], axis=1).cumsum(axis=1)
 
 
-_COUNTED: Final = ("blocks", "tokens", "starts", "ends", "terms", "positions", "rows", "values", "offsets")
-"""What the sizes of columns depend on, the last four in bytes."""
-
-
-@lru_cache(maxsize=64)
-def _ends_by_count(kinds: bytes, matrices: int) -> NDArray[np.int64]:
-    """(counted, columns + 1) by how many bytes one more of something moves the ends of the columns."""
-    raw = np.zeros(HEAD.itemsize, np.uint8)
-    raw[_KIND_BYTES] = np.frombuffer(kinds, np.uint8)
-    head: Any = raw.view(HEAD)[0]
-    ids, scales, dense, span = (int(head[name]) for name in ("id_bytes", "scale_bytes", "dense", "span"))
-    vector, coherency = dense * int(head["vector_bits"]) // 8, span * int(head["span_bits"]) // 8
-    sizes: dict[Column, tuple[str, int]] = {
-        Column.TOKEN_IDS: ("tokens", ids),
-        Column.FLAGS: ("tokens", 1),
-        Column.PASSAGE_VECTOR: ("blocks", int(head["pooled"])),
-        Column.LEX_IDS: ("terms", ids),
-        Column.LEX_IMPACTS: ("terms", int(head["impact_bytes"])),
-        Column.COUNTS: ("tokens", matrices * int(head["count_bytes"])),
-        Column.ROWS: ("rows", 1),
-        Column.VALUES: ("values", 1),
-        Column.OFFSETS: ("offsets", 1),
+def _numbers(heads: Array, matrices: Array) -> dict[Column, tuple[Any, Any]]:
+    """For each column how many numbers it holds, and of how many bits."""
+    has = {name: heads[name].astype(np.int64) for name in FIELDS if name not in ("passage_scale", "levels")}
+    tokens, starts, ends, ids = has["tokens"], has["starts"], has["ends"], 8 * has["id_bytes"]
+    filled, rows, entries = (matrices[name].sum(axis=1, dtype=np.int64) for name in ("filled", "row_bits", "entries"))
+    return {
+        Column.TOKEN_IDS: (tokens, ids),
+        Column.FLAGS: (tokens, FLAG_BITS),
+        Column.START_POSITIONS: (tokens, 1),
+        Column.END_POSITIONS: (tokens, 1),
+        Column.START_VECTORS: (starts * has["dense"], has["vector_bits"]),
+        Column.END_VECTORS: (ends * has["dense"], has["vector_bits"]),
+        Column.START_SPANS: (starts * has["span"], has["span_bits"]),
+        Column.END_SPANS: (ends * has["span"], has["span_bits"]),
+        Column.START_SCALES: (starts, has["scale_bits"]),
+        Column.START_SPAN_SCALES: (starts, has["span_scale_bits"]),
+        Column.END_SCALES: (ends, has["scale_bits"]),
+        Column.END_SPAN_SCALES: (ends, has["span_scale_bits"]),
+        Column.PASSAGE_VECTOR: (has["pooled"], 8),
+        Column.TERMS: (tokens, 1),
+        Column.OTHER_TERMS: (has["other_terms"], ids),
+        Column.IMPACTS: (has["impacts"], 32),
+        Column.TERM_IMPACTS: (has["terms"], has["impact_bits"]),
+        Column.FILLED: (tokens * matrices.shape[1], 1),
+        Column.COUNTS: (filled, has["count_bits"]),
+        Column.ROWS: (rows, 1),
+        Column.VALUES: (entries, has["value_bits"]),
+        Column.OFFSETS: (tokens, 8 * OFFSET_BYTES[np.minimum(has["offset_kind"], 3)]),
     }
-    for side in SIDES:
-        sizes[Column.of(side, "positions")] = ("positions", 1)
-        for what, size in (("vectors", vector), ("spans", coherency), ("scales", scales), ("span_scales", scales)):
-            sizes[Column.of(side, what)] = (f"{side}s", size)
-    table = np.zeros((len(_COUNTED), 1 + len(Column)), np.int64)
-    table[_COUNTED.index("blocks"), 0] = HEAD.itemsize + matrices * MATRIX.itemsize
-    for column, (counted, size) in sizes.items():
-        table[_COUNTED.index(counted), 1 + column] = size
-    return table.cumsum(axis=1)
 
 
 def alike(heads: Array, matrices: Array) -> bool:
     """Whether all blocks are packed in the same way, as those of one model mostly are."""
-    raw = _raw(heads)[:, _KIND_BYTES]
-    return bool((raw == raw[0]).all() and (matrices["n"] == matrices["n"][0]).all())
-
-
-def _raw(heads: Array) -> NDArray[np.uint8]:
-    """(blocks, bytes) the heads as they are stored."""
-    return heads.view(np.uint8).reshape(len(heads), HEAD.itemsize)
+    same = all((heads[name] == heads[name][0]).all() for name in _ALIKE)
+    return bool(same and (matrices["n"] == matrices["n"][0]).all())
 
 
 def row_bytes(bits: NDArray[np.int64]) -> NDArray[np.int64]:

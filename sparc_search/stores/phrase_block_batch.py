@@ -7,17 +7,17 @@ matrices only the columns that are asked for are unpacked.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..block_batch import BlockBatch, Entries, Ints, SideBatch, batch_of, before, ranges
-from ..records import PhraseBlock, Phrases, SparseColumns
+from ..records import PhraseBlock, Phrases, Side, SparseColumns
 from .block_layout import (
     CHECKED_FROM,
-    COUNT_TYPES,
+    FLAG_BITS,
     ID_TYPES,
     Column,
     alike,
@@ -25,17 +25,19 @@ from .block_layout import (
     damaged,
     read_heads,
     read_matrices,
-    row_bytes,
 )
 from .offsets import unpack_offsets
-from .packing import halves, nibbles_at, places_of, unshorten
+from .older_block import decode_older, is_older
+from .packed_rows import rows_at, shape_of
+from .packing import Bytes, halves, numbers_at, unpack_bits
 
 Array = NDArray[Any]
-Cut = Callable[..., NDArray[np.uint8]]
 
 
 def decode_batch(blocks: Sequence[bytes], *, check: bool = False) -> BlockBatch:
     """At least one block, end to end; `IndexDamaged` if bytes are missing or, with `check`, changed."""
+    if any(map(is_older, blocks)):
+        return batch_of([decode_older(data) if is_older(data) else block_of(decode_batch([data])) for data in blocks])
     try:
         heads = read_heads(blocks)
         if check:
@@ -55,136 +57,164 @@ def _check_sums(blocks: Sequence[bytes], heads: Array) -> None:
         raise damaged("has changed bytes")
 
 
-def _decode(blocks: Sequence[bytes], heads: Array, matrices: Array) -> BlockBatch:
-    ends = column_ends(heads, matrices)
-    if ends[:, -1].tolist() != [len(data) for data in blocks]:
-        raise ValueError("length")
-    views, bounds = [memoryview(data) for data in blocks], ends.T.tolist()
+class _Columns:
+    """The columns of blocks that are packed alike."""
 
-    def cut(*columns: Column) -> NDArray[np.uint8]:
+    def __init__(self, blocks: Sequence[bytes], heads: Array, matrices: Array) -> None:
+        ends = column_ends(heads, matrices)
+        if ends[:, -1].tolist() != [len(data) for data in blocks]:
+            raise ValueError("length")
+        self._views, self._bounds, self._sizes = [memoryview(data) for data in blocks], ends.T.tolist(), np.diff(ends)
+
+    def cut(self, *columns: Column) -> Bytes:
+        """The bytes of some columns: of the first those of all blocks, then of the next."""
         parts = [
             view[begin:end]
             for column in columns
-            for view, begin, end in zip(views, bounds[column], bounds[column + 1], strict=True)
+            for view, begin, end in zip(self._views, self._bounds[column], self._bounds[column + 1], strict=True)
         ]
         return np.frombuffer(b"".join(parts), np.uint8)
 
-    def offsets(number: int) -> NDArray[np.int32]:
-        packed = views[number][bounds[Column.OFFSETS][number] :]
-        return unpack_offsets(int(heads["offset_kind"][number]), np.frombuffer(packed, np.uint8))
+    def first_bits(self, column: Column) -> Ints:
+        """Where in `cut(column)` each block begins."""
+        return 8 * before(self._sizes[:, column])
 
+    def numbers(self, column: Column, counts: Ints, widths: Ints) -> Ints:
+        """The numbers of a column, by how many each block has and how wide they are."""
+        width = widths.repeat(counts)
+        places = self.first_bits(column).repeat(counts) + ranges(np.zeros_like(counts), counts) * width
+        return numbers_at(self.cut(column), places, width)
+
+    def places(self, column: Column, tokens: Ints, counts: Ints) -> tuple[Ints, Ints]:
+        """Which tokens have a bit, and their blocks; `ValueError` if a block has more or fewer than it says."""
+        bits = unpack_bits(self.cut(column))[ranges(self.first_bits(column), tokens)]
+        block = np.arange(len(tokens)).repeat(tokens)[bits.nonzero()[0]]
+        if not np.array_equal(np.bincount(block, minlength=len(tokens)), counts):
+            raise ValueError("places")
+        return bits.nonzero()[0] - before(tokens)[block], block
+
+    def offsets(self, number: int, kind: int) -> NDArray[np.int32]:
+        """First and last character of each token of a block."""
+        packed = self._views[number][self._bounds[Column.OFFSETS][number] :]
+        return unpack_offsets(kind, np.frombuffer(packed, np.uint8))
+
+
+def _decode(blocks: Sequence[bytes], heads: Array, matrices: Array) -> BlockBatch:
+    columns = _Columns(blocks, heads, matrices)
     head, split = heads[0], int(heads["start_matrices"][0])
-    ids, sizes = ID_TYPES[int(head["id_bytes"])], matrices["n"][0].tolist()
-    start, end = _sides(heads, cut)
+    sizes, tokens = matrices["n"][0].tolist(), heads["tokens"].astype(np.int64)
+    token_ids = columns.cut(Column.TOKEN_IDS).view(ID_TYPES[int(head["id_bytes"])])
+    lex_ids, lex_impacts = _terms(heads, columns, token_ids)
     return BlockBatch(
-        lengths=heads["tokens"].astype(np.int64),
-        token_ids=cut(Column.TOKEN_IDS).view(ids),
-        flags=cut(Column.FLAGS),
-        start=start,
-        end=end,
+        lengths=tokens,
+        token_ids=token_ids,
+        flags=columns.numbers(Column.FLAGS, tokens, np.full(len(blocks), FLAG_BITS)).astype(np.uint8),
+        start=_side("start", heads, columns),
+        end=_side("end", heads, columns),
         ngrams=(tuple(sizes[:split]), tuple(sizes[split:])),
-        sparse=_PackedMatrices(heads, matrices, cut),
-        passage_vectors=cut(Column.PASSAGE_VECTOR).view(np.int8).reshape(len(blocks), int(head["pooled"])),
+        sparse=_PackedMatrices(heads, matrices, columns),
+        passage_vectors=columns.cut(Column.PASSAGE_VECTOR).view(np.int8).reshape(len(blocks), int(head["pooled"])),
         passage_scales=heads["passage_scale"].astype(np.float64),
         lex_counts=heads["terms"].astype(np.int64),
-        lex_ids=cut(Column.LEX_IDS).view(ids),
-        lex_impacts=_floats(cut(Column.LEX_IMPACTS), int(head["impact_bytes"])),
-        offsets=offsets,
+        lex_ids=lex_ids,
+        lex_impacts=lex_impacts,
+        offsets=lambda number: columns.offsets(number, int(heads["offset_kind"][number])),
     )
 
 
-def _sides(heads: Array, cut: Cut) -> tuple[SideBatch, SideBatch]:
-    """Starts and ends; what is unpacked is unpacked for both together."""
-    head, kept = heads[0], (heads["starts"].astype(np.int64), heads["ends"].astype(np.int64))
-    starts, ends = int(kept[0].sum()), int(kept[1].sum())
-    vectors = _numbers(
-        cut(Column.START_VECTORS, Column.END_VECTORS), starts + ends, int(head["dense"]), int(head["vector_bits"])
+def _side(side: Side, heads: Array, columns: _Columns) -> SideBatch:
+    head, kept, tokens = heads[0], heads[f"{side}s"].astype(np.int64), heads["tokens"].astype(np.int64)
+
+    def scales(what: str) -> NDArray[np.float32]:
+        numbers = columns.numbers(Column.of(side, f"{what}s"), kept, heads[f"{what}_bits"].astype(np.int64))
+        numbers += heads[f"{what}_base"].repeat(kept)
+        return (numbers << int(head["scale_shift"])).astype("<u4").view("<f4")
+
+    def vectors(what: str, width: int, bits: int) -> tuple[NDArray[np.int8], ...]:
+        """In one part or in two halves."""
+        packed, rows = columns.cut(Column.of(side, what)), int(kept.sum())
+        return halves(packed.reshape(rows, width // 2)) if bits == 4 else (packed.view(np.int8).reshape(rows, width),)
+
+    spans = vectors("spans", int(head["span"]), int(head["span_bits"]))
+    return SideBatch(
+        kept=kept,
+        positions=columns.places(Column.of(side, "positions"), tokens, kept)[0],
+        vectors=vectors("vectors", int(head["dense"]), int(head["vector_bits"])),
+        largest=1 << (int(head["vector_bits"]) - 1),
+        vector_scales=scales("scale"),
+        spans=spans[0] if len(spans) == 1 else np.concatenate(spans, axis=1),
+        span_scales=scales("span_scale"),
     )
-    spans = _numbers(
-        cut(Column.START_SPANS, Column.END_SPANS), starts + ends, int(head["span"]), int(head["span_bits"])
+
+
+def _terms(heads: Array, columns: _Columns, token_ids: Array) -> tuple[Array, NDArray[np.float32]]:
+    """Lexical terms, ascending in each block, and their impacts."""
+    tokens, terms, other, impacts = (
+        heads[name].astype(np.int64) for name in ("tokens", "terms", "other_terms", "impacts")
     )
-    joined = spans[0] if len(spans) == 1 else np.concatenate(spans, axis=1)
-    columns = (Column.START_SCALES, Column.END_SCALES, Column.START_SPAN_SCALES, Column.END_SPAN_SCALES)
-    scales = _floats(cut(*columns), int(head["scale_bytes"])).reshape(2, starts + ends)
-    bits = cut(Column.START_POSITIONS, Column.END_POSITIONS)
-    first_bit = 8 * before(np.tile(row_bytes(heads["tokens"].astype(np.int64)), 2))
-    positions = places_of(bits) - first_bit.repeat(np.concatenate(kept))
-
-    def side(number: int, rows: slice) -> SideBatch:
-        return SideBatch(
-            kept=kept[number],
-            positions=positions[rows],
-            vectors=tuple(part[rows] for part in vectors),
-            largest=1 << (int(head["vector_bits"]) - 1),
-            vector_scales=scales[0, rows],
-            spans=joined[rows],
-            span_scales=scales[1, rows],
-        )
-
-    return side(0, slice(0, starts)), side(1, slice(starts, None))
-
-
-def _numbers(packed: NDArray[np.uint8], rows: int, width: int, bits: int) -> tuple[NDArray[np.int8], ...]:
-    """Vectors, in one part or in two halves."""
-    return halves(packed.reshape(rows, width // 2)) if bits == 4 else (packed.view(np.int8).reshape(rows, width),)
-
-
-def _floats(data: NDArray[np.uint8], size: int) -> NDArray[np.float32]:
-    """Scales or impacts."""
-    return unshorten(data.view("<u2")) if size == 2 else data.view("<f4")
+    places, block = columns.places(Column.TERMS, tokens, terms - other)
+    of_tokens = token_ids[before(tokens)[block] + places]
+    ids = np.concatenate([of_tokens, columns.cut(Column.OTHER_TERMS).view(token_ids.dtype)])
+    block = np.concatenate([block, np.arange(len(heads)).repeat(other)])
+    numbers = columns.numbers(Column.TERM_IMPACTS, terms, heads["impact_bits"].astype(np.int64))
+    if (numbers >= impacts.repeat(terms)).any():
+        raise ValueError("impacts")
+    found = columns.cut(Column.IMPACTS).view("<f4")[before(impacts).repeat(terms) + numbers]
+    by_block = block.argsort(kind="stable")  # as the impacts are
+    order = np.lexsort((ids[by_block], block[by_block]))
+    return ids[by_block][order], found[order]
 
 
 class _PackedMatrices:
     """Sparse matrices of which only the columns that are asked for are unpacked."""
 
-    def __init__(self, heads: Array, matrices: Array, cut: Cut) -> None:
+    def __init__(self, heads: Array, matrices: Array, columns: _Columns) -> None:
         blocks, count = matrices.shape
         self.scales = matrices["scale"].astype(np.float64)
-        tokens = heads["tokens"].astype(np.int64)
-        of_starts = np.arange(count) < int(heads["start_matrices"][0])
-        starts, ends = (row_bytes(heads[name].astype(np.int64))[:, None] for name in ("starts", "ends"))
-        self._widths = np.where(of_starts, starts, ends)  # bytes of the bits of a column
+        tokens, filled = heads["tokens"].astype(np.int64), matrices["filled"].sum(axis=1, dtype=np.int64)
         # Columns of block 0's first matrix, then of its second, ..., then of block 1's first.
         self._first = before(tokens.repeat(count)).reshape(blocks, count)
-        self._counts = cut(Column.COUNTS).view(COUNT_TYPES[int(heads["count_bytes"][0])])
-        self._rows, self._values = cut(Column.ROWS), cut(Column.VALUES)
-        self._entries_before = _before_each(self._counts)
-        self._filled_before = _before_each(self._counts != 0)
-        filled = matrices["filled"].astype(np.int64)
-        # Where the bits of a matrix begin, less those of the filled columns before it.
-        self._base = before((filled * self._widths).reshape(-1)) - before(filled.reshape(-1)) * self._widths.reshape(-1)
+        places, block = columns.places(Column.FILLED, tokens * count, filled)
+        counts = 1 + columns.numbers(Column.COUNTS, filled, heads["count_bits"].astype(np.int64))
+        of_starts = np.arange(count) < int(heads["start_matrices"][0])
+        self._kept = np.where(of_starts, *(heads[name].astype(np.int64)[:, None] for name in ("starts", "ends")))
+        self._counts, bits = np.zeros((2, int(tokens.sum()) * count), np.int64)
+        at = before(tokens * count)[block] + places
+        self._counts[at] = counts
+        bits[at] = shape_of(counts, self._kept[block, places // tokens[block]]).bits(counts)
+        self._rows, self._values = columns.cut(Column.ROWS), columns.cut(Column.VALUES)
+        self._value_bits = int(heads["value_bits"][0])
         # Sixteen for each block: one that is short may not have them all.
-        self._levels = heads["levels"].reshape(-1) if heads["value_bits"][0] == 4 else None
-        # With two values in a byte, those of a block with an odd number are followed by half a byte of nothing.
-        entries = matrices["entries"].sum(axis=1, dtype=np.int64)
-        self._skipped = before(entries % 2) if self._levels is not None else np.zeros(blocks, np.int64)
-        if self._entries_before[-1] != entries.sum() or self._filled_before[-1] != filled.sum():
-            raise ValueError("entries")
+        self._levels = heads["levels"].reshape(-1) if self._value_bits == 4 else None
+        self._first_row = _begins(bits, tokens * count, columns.first_bits(Column.ROWS))
+        first_value = columns.first_bits(Column.VALUES)
+        self._first_value = _begins(self._value_bits * self._counts, tokens * count, first_value)
+        for own, said in ((bits, "row_bits"), (self._counts, "entries")):
+            ends = np.append(0, own.cumsum())[(tokens * count).cumsum()]
+            if not np.array_equal(np.diff(ends, prepend=0), matrices[said].sum(axis=1, dtype=np.int64)):
+                raise ValueError(said)
 
     def entries(self, matrix: Ints, block: Ints, column: Ints) -> Entries:
         """What stands in these columns."""
-        which = block * self._widths.shape[1] + matrix
-        at = self._first.reshape(-1)[which] + column
-        counts = self._counts[at].astype(np.int64)
-        widths = self._widths.reshape(-1)[which]
-        begins = self._base[which] + self._filled_before[at] * widths
-        widths[counts == 0] = 0
-        bits = np.unpackbits(self._rows[ranges(begins, widths)])
-        found = bits.nonzero()[0]
-        if len(found) != counts.sum():
-            raise damaged("has weights for more or fewer positions than it says")
-        rows = found - (8 * before(widths)).repeat(counts)
-        places = ranges(self._entries_before[at] + self._skipped[block], counts)
-        if self._levels is None:
-            return Entries(counts, rows, self._values[places])
-        return Entries(counts, rows, self._levels[nibbles_at(self._values, places) + (16 * block).repeat(counts)])
+        at = self._first[block, matrix] + column
+        counts = self._counts[at]
+        try:
+            rows = rows_at(self._rows, self._first_row[at], counts, self._kept[block, matrix])
+        except ValueError as error:
+            raise damaged("has weights for more or fewer positions than it says") from error
+        width = np.full(len(rows), self._value_bits)
+        values = numbers_at(self._values, ranges(self._first_value[at] // self._value_bits, counts) * width, width)
+        if self._levels is not None:
+            values = self._levels[values + (16 * block).repeat(counts)]
+        return Entries(counts, rows, values.astype(np.uint8))
 
 
-def _before_each(sizes: Array) -> Ints:
-    """How much comes before each, and, last, how much there is."""
-    sums = np.zeros(len(sizes) + 1, np.int64)
-    sizes.cumsum(dtype=np.int64, out=sums[1:])
-    return sums
+def _begins(sizes: Ints, columns: Ints, first: Ints) -> Ints:
+    """Where each of some columns begins, by their sizes, how many each block has, and where each block begins."""
+    begins = before(sizes)
+    of_blocks = np.append(begins, 0)[before(columns)]  # a block without columns has no first one
+    found: Ints = begins + (first - of_blocks).repeat(columns)
+    return found
 
 
 # --- one block -------------------------------------------------------------------------------------------------------

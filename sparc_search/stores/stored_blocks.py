@@ -16,6 +16,7 @@ from ..block_batch import BlockBatch, Blocks
 from ..phrase_query import BestSpans, PhraseQuery, ScoresSpans
 from ..records import PART_KINDS
 from .block_layout import damaged
+from .older_block import is_older
 from .phrase_block import read_last_column
 from .phrase_block_batch import decode_batch
 
@@ -27,8 +28,8 @@ with suppress(ImportError):
 
 
 def blocks_of(data: Sequence[bytes]) -> Blocks:
-    """At least one stored block."""
-    return CompiledBlocks(data) if compiled else decode_batch(data)
+    """At least one stored block. Older ones are scored by numpy: they are few, or should be made anew."""
+    return CompiledBlocks(data) if compiled and not any(map(is_older, data)) else decode_batch(data)
 
 
 class CompiledBlocks(ScoresSpans):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -128,3 +129,14 @@ def _coarse(side: Phrases) -> Phrases:
 def _even(matrix: np.ndarray) -> np.ndarray:
     """With a further dimension if their number is odd: halves are packed side by side."""
     return np.pad(matrix, ((0, 0), (0, matrix.shape[1] % 2)))
+
+
+def same_block(left: Any, right: Any) -> bool:
+    """Whether two blocks, or two of their parts, are the same in every number and type."""
+    if isinstance(left, np.ndarray):
+        return bool(left.dtype == right.dtype and left.shape == right.shape and np.array_equal(left, right))
+    if isinstance(left, tuple):
+        return len(left) == len(right) and all(map(same_block, left, right))
+    if is_dataclass(left):
+        return all(same_block(getattr(left, own.name), getattr(right, own.name)) for own in fields(left))
+    return bool(left == right)

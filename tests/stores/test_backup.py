@@ -145,7 +145,7 @@ def test_only_what_is_listed_is_restored(index: Path, tmp_path: Path, toy_encode
 
 
 def test_a_damaged_index_is_not_backed_up(index: Path, tmp_path: Path) -> None:
-    path = next((index / "data-1" / "segments").rglob("posting_rows.npy"))
+    path = next((index / "data-1" / "segments").rglob("posting_packed.npy"))
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)

@@ -11,12 +11,17 @@ from pathlib import Path
 import golden
 import pytest
 from engines import open_local
+from random_blocks import same_block
 
 from sparc_search.encoder import Encoder
 from sparc_search.engine import Place
 from sparc_search.errors import IndexMismatch
+from sparc_search.search.ranking import ranked
 from sparc_search.stores.local.database import FILE, FORMAT
 from sparc_search.stores.local.engine import LocalEngine
+from sparc_search.stores.older_block import decode_older
+from sparc_search.stores.phrase_block import decode, encode
+from sparc_search.stores.stored_blocks import blocks_of
 
 
 def unpacked(number: int, folder: Path) -> list[list[list[object]]]:
@@ -58,16 +63,23 @@ def rows(database: Path, columns: str) -> list[tuple[object, ...]]:
         connection.close()
 
 
+def stored_blocks(database: Path) -> list[bytes]:
+    return [bytes(block) for (block,) in rows(database, "block FROM encoded ORDER BY passage")]  # type: ignore[arg-type]
+
+
 def test_the_format_before_is_copied_row_by_row(tmp_path: Path, toy_encoder: Encoder) -> None:
     index = tmp_path / "index"
     right = unpacked(2, index)
-    kept = "passage, block, features FROM encoded ORDER BY passage"
+    kept = "passage, features FROM encoded ORDER BY passage"
     text = "row, id, document, number, start, page, title, source, metadata, text, words, generation FROM passages"
     before = [rows(index / "data-1" / FILE, columns) for columns in (kept, text)]
+    blocks = [decode_older(data) for data in stored_blocks(index / "data-1" / FILE)]
     with pytest.raises(IndexMismatch, match="index upgrade"):
         golden.answers(index, toy_encoder)
     assert LocalEngine.upgrade(Place(index))
     assert [rows(index / "data-2" / FILE, columns) for columns in (kept, text)] == before
+    anew = [decode(data) for data in stored_blocks(index / "data-2" / FILE)]
+    assert all(same_block(*pair) for pair in zip(anew, blocks, strict=True))
     assert not (index / "data-1").exists()
     assert same(golden.answers(index, toy_encoder), right)
     assert not LocalEngine.upgrade(Place(index))
@@ -76,6 +88,18 @@ def test_the_format_before_is_copied_row_by_row(tmp_path: Path, toy_encoder: Enc
         assert store.describe()["arithmetic"] == ["unknown (format 2)"]
         assert store.delete(["alps"]) == 1
         assert store.verify().problems == ()
+
+
+def test_older_blocks_are_read_wherever_they_still_are(tmp_path: Path, toy_encoder: Encoder) -> None:
+    """On a server and in exports."""
+    unpacked(2, tmp_path)
+    older = stored_blocks(tmp_path / "data-1" / FILE)
+    anew = [encode(decode(data)) for data in older]
+    mixed = [data if number % 2 else other for number, (data, other) in enumerate(zip(older, anew, strict=True))]
+    (question,) = toy_encoder.encode_questions([golden.QUESTIONS[0]])
+    found = [list(ranked(question, (), blocks_of(data), 5)) for data in (anew, older, mixed)]
+    assert found[0]
+    assert [[span[:4] for span in spans] for spans in found[1:]] == 2 * [[span[:4] for span in found[0]]]
 
 
 @pytest.mark.parametrize("damage", ["UPDATE encoded SET block = x'00'", "UPDATE documents SET text = x'00'"])

@@ -239,14 +239,14 @@ def test_a_missing_or_short_file_is_found_at_opening(store: Store) -> None:
 def test_after_an_unclean_stop_the_sums_are_checked(store: Store, toy_encoder: Encoder) -> None:
     expected = store.sparse_search({"lex": {"eiger": 1.0}}, 3, {})
     store.close()
-    path = next(path for path in segment_files(store) if path.name == "posting_values.npy")
+    path = next(path for path in segment_files(store) if path.name == "posting_packed.npy")
     flip(path, -1)
     with open_local(store.location, "toy-1", writable=False):
         pass  # closed properly: opening looks at sizes and headers only
     mark_unclean(store.location)
     with (
         open_local(store.location, "toy-1", writable=False) as reader,
-        pytest.raises(IndexDamaged, match="posting_values"),
+        pytest.raises(IndexDamaged, match="posting_packed"),
     ):
         reader.statistics([])
     open_local(store.location, "toy-1", writable=True).close()  # a writer makes it again
@@ -266,7 +266,7 @@ def test_a_reader_that_found_all_well_spares_the_next(store: Store) -> None:
 
 def test_what_is_touched_is_checked_even_beside_a_writer(store: Store) -> None:
     store.compact()
-    flip(next(path for path in segment_files(store) if path.name == "posting_values.npy"), -1)
+    flip(next(path for path in segment_files(store) if path.name == "posting_packed.npy"), -1)
     with open_local(store.location, "toy-1", writable=False) as reader, pytest.raises(IndexDamaged, match="changed"):
         reader.sparse_search({"lex": {"eiger": 1.0}}, 3, {})
 

@@ -7,27 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_blocks import blocks, coarse, random_block
+from random_blocks import blocks, coarse, random_block, same_block
 
 from sparc_search.errors import IndexDamaged
 from sparc_search.records import Passage, PhraseBlock
 from sparc_search.stores.phrase_block import decode, encode
 
 
-def same(left: Any, right: Any) -> bool:
-    if isinstance(left, np.ndarray):
-        return bool(left.dtype == right.dtype and left.shape == right.shape and np.array_equal(left, right))
-    if isinstance(left, tuple):
-        return len(left) == len(right) and all(map(same, left, right))
-    if dataclasses.is_dataclass(left):
-        return all(same(getattr(left, f.name), getattr(right, f.name)) for f in dataclasses.fields(left))
-    return bool(left == right)
-
-
 @given(blocks())
 def test_decode_gives_back_what_was_encoded(block: PhraseBlock) -> None:
-    assert same(decode(encode(block)), block)
-    assert same(decode(encode(block), check=False), block)
+    assert same_block(decode(encode(block)), block)
+    assert same_block(decode(encode(block), check=False), block)
 
 
 @given(st.integers(0, 2**31 - 1), st.lists(st.integers(0, 70_000), max_size=6))
@@ -39,19 +29,19 @@ def test_large_ids_and_far_offsets_survive(token: int, lengths: list[int]) -> No
         token_ids=np.full(len(lengths), token, np.int32),
         offsets=np.stack([ends - np.array(lengths, np.int32), ends], axis=1),
     )
-    assert same(decode(encode(wide)), wide)
+    assert same_block(decode(encode(wide)), wide)
 
 
 def test_offsets_that_go_back_survive() -> None:
     block = random_block(np.random.default_rng(2), 3)
     odd = dataclasses.replace(block, offsets=np.array([[5, 6], [2, 9], [2, 3]], np.int32))
-    assert same(decode(encode(odd)), odd)
+    assert same_block(decode(encode(odd)), odd)
 
 
 def test_impacts_of_more_than_nine_bits_survive() -> None:
     block = random_block(np.random.default_rng(3), 3)
     odd = dataclasses.replace(block, lex_impacts=block.lex_impacts + np.float32(1e-6))
-    assert same(decode(encode(odd)), odd)
+    assert same_block(decode(encode(odd)), odd)
 
 
 @pytest.mark.parametrize("side", ["start", "end"])
@@ -62,13 +52,13 @@ def test_one_wide_column_keeps_its_width_beside_narrow_ones(side: str, column: s
     wide = dataclasses.replace(phrases, **{column: np.full_like(getattr(phrases, column), 100)})
     mixed = dataclasses.replace(block, **{side: wide})
     assert len(encode(mixed)) > len(encode(block))
-    assert same(decode(encode(mixed)), mixed)
+    assert same_block(decode(encode(mixed)), mixed)
 
 
 def test_more_than_256_tokens_and_rows() -> None:
     block = random_block(np.random.default_rng(4), 700, kept=0.9)
     assert len(block.start.positions) > 256
-    assert same(decode(encode(block)), block)
+    assert same_block(decode(encode(block)), block)
 
 
 @given(blocks(), st.data())
@@ -99,4 +89,4 @@ def test_a_usual_block_costs_little_more_than_its_vectors_and_entries() -> None:
 def test_the_toy_encoders_blocks_survive(toy_encoder: Any) -> None:
     passage = Passage("p", "d", 0, "Climbing the Eiger, 3,967 metres high.")
     (encoded,) = toy_encoder.encode_passages([passage])
-    assert same(decode(encode(encoded.block)), encoded.block)
+    assert same_block(decode(encode(encoded.block)), encoded.block)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,11 +14,12 @@ from sparc_search.records import Features
 from sparc_search.stores.array_writer import ArrayWriter
 from sparc_search.stores.features import as_features, decode_features, encode_features
 from sparc_search.stores.local import highest as pruning
-from sparc_search.stores.local import merging
+from sparc_search.stores.local import merging, packed_postings
 from sparc_search.stores.local import postings as module
 from sparc_search.stores.local.highest import highest
 from sparc_search.stores.local.layout import SEGMENTS
-from sparc_search.stores.local.postings import Postings, Terms, hashed, query_of
+from sparc_search.stores.local.packed_postings import SPARE, PackedPostings, frame_of, pack
+from sparc_search.stores.local.postings import Terms, hashed, packed
 from sparc_search.stores.local.segment import Segment, Source, make_segment
 from sparc_search.stores.local.segment_files import ListedSegment, open_segment, write_segment
 from sparc_search.stores.packing import shorten
@@ -34,7 +34,7 @@ QUERIES = st.fixed_dictionaries({field: st.dictionaries(NAMES, st.floats(0, 9)) 
 def segment_of(corpus: list[Features], first: int = 1) -> Segment:
     passages = [
         Source(first + row, f"p{(first + row) * 7 % 101:03d}", decode_features(encode_features(features)),
-               np.full(3, row, np.int8), 1.0)
+               np.full(3, row % 100, np.int8), 1.0)
         for row, features in enumerate(corpus)
     ]  # fmt: skip
     return make_segment(first, first + len(corpus) - 1, passages)
@@ -90,16 +90,16 @@ def test_compiled_sums_are_those_of_numpy_to_the_last_bit(corpus: list[Features]
 def test_looking_up_some_rows_gives_the_sums_of_all(
     rng: np.random.Generator, count: int, density: float, share: float
 ) -> None:
-    has = [np.flatnonzero(rng.random(count) < density * rng.random()).astype(np.uint16) for _ in range(5)]
-    has = [rows if len(rows) else np.zeros(1, np.uint16) for rows in has]  # a feature that none has is not there
+    has = [np.flatnonzero(rng.random(count) < density * rng.random()) for _ in range(5)]
+    has = [rows if len(rows) else np.zeros(1, np.int64) for rows in has]  # a feature that none has is not there
     ends = np.cumsum([len(rows) for rows in has])
     values = shorten(rng.random(int(ends[-1]), np.float32))
-    tops, none = np.zeros(5, np.uint16), np.zeros(5, np.uint32)
-    postings = Postings(none.astype(np.uint64), none, np.append(0, ends), tops, np.concatenate(has), values)
+    keys = np.arange(5, dtype=np.uint64)
+    postings = packed(keys, np.append(0, ends), np.concatenate(has), values, count)
     terms = Terms(np.append(0, ends[:-1]), ends, rng.random(5), np.zeros(5))
     rows = np.flatnonzero(rng.random(count) < share)
     wanted = postings.sums(terms, count)[rows]
-    wide = replace(postings, rows=postings.rows.astype(np.uint32))
+    wide = packed(keys, np.append(0, ends), np.concatenate(has), values, 1 << 30)
     assert np.array_equal(wide.sums(terms, count), postings.sums(terms, count))
     assert np.array_equal(wide.sums_of(terms, rows), wanted)
     assert np.array_equal(postings.sums_of(terms, rows), wanted)
@@ -108,9 +108,39 @@ def test_looking_up_some_rows_gives_the_sums_of_all(
         assert np.array_equal(postings.sums_of(terms, rows), wanted)
 
 
-def test_rows_take_as_few_bytes_as_they_can() -> None:
-    assert [module.row_type(count) for count in (0, 65_536, 65_537)] == [np.uint16, np.uint16, np.uint32]
-    assert segment_of([{"start": {"dome": 1.0}, "end": {}, "lex": {}}]).postings.rows.dtype == np.uint16
+@given(generators(), st.integers(0, 300), st.integers(1, 1 << 20), st.integers(0, 0xFFFF), st.integers(1, 40))
+def test_packed_postings_are_what_was_packed(
+    rng: np.random.Generator, number: int, passages: int, most: int, at_once: int
+) -> None:
+    rows, values = rng.integers(0, passages, number), rng.integers(0, most + 1, number).astype(np.uint16)
+    frame = frame_of(passages, int(values.min(initial=most)), most)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packed_postings, "_AT_ONCE", 8 * at_once)
+        data = np.append(pack(frame, rows, values), np.zeros(SPARE, np.uint8))
+    postings = PackedPostings(data, frame)
+    assert postings.holds(number)
+    cut = int(rng.integers(0, number + 1))
+    for some in ([slice(0, number)], [slice(0, cut), slice(cut, number)], [slice(cut, cut)]):
+        found, wanted = postings.entries(some), np.concatenate([np.arange(number)[one] for one in some])
+        assert np.array_equal(found.rows, rows[wanted])
+        assert np.array_equal(found.values, values[wanted])
+
+
+def test_a_posting_takes_no_more_bits_than_its_segment_needs() -> None:
+    assert frame_of(10_000, 31_609, 32_933) == (14, 11, 31_609)
+    assert frame_of(1, 7, 7).width == 0
+    postings = segment_of([{"start": {"dome": 1.0}, "end": {}, "lex": {"the": 1.0}}] * 100).postings
+    assert len(postings.packed) == 200 * 7 // 8 + SPARE
+
+
+def test_only_common_features_have_their_largest_value_beside_them() -> None:
+    """Of the others it is known that none is above the largest of the segment."""
+    rare: list[Features] = [{"lex": {"rare": 3.0}}] * 65
+    corpus: list[Features] = [{"lex": {"the": 0.25}} for _ in range(235)] + rare
+    postings = segment_of(corpus).postings
+    bounds = postings.find(hashed({"lex": {"the": 1.0, "rare": 1.0}})).bounds
+    assert (len(postings.tops), bounds.tolist()) == (1, [bounds.max(), 0.25])
+    assert bounds.max() >= 3.0
 
 
 @pytest.mark.skipif(module.compiled is None, reason="no compiled code: install again where there is a C compiler")
@@ -164,16 +194,6 @@ def test_work_is_left_out_and_the_best_row_is_not(seventh: dict[str, float]) -> 
     assert near.tolist() == [7]
 
 
-def test_two_features_that_share_half_a_hash() -> None:
-    keys, checks = np.array([5, 5, 5, 9], np.uint64), np.array([1, 2, 3, 1], np.uint32)
-    one = np.arange(4)
-    postings = Postings(keys, checks, np.arange(5), one.astype(np.uint16), one.astype(np.uint32), one.astype(np.uint16))
-    hashes = [(5, 3), (5, 1), (9, 2), (5, 4), (6, 1), (9, 1)]
-    found = postings.find(query_of([(pair, 1.0) for pair in hashes]))
-    assert found.begins.tolist() == [2, 0, 3]
-    assert len(postings.find(query_of([]))) == 0
-
-
 @settings(max_examples=30)
 @given(st.lists(CORPORA, min_size=1, max_size=4), QUERIES, st.data())
 def test_merging_is_building_from_what_is_alive(
@@ -191,8 +211,11 @@ def test_merging_is_building_from_what_is_alive(
         merged = open_segment(Path(place), ListedSegment("merged", 1, first - 1, count, files))
         assert count == len(merged) == len(left)
         built = make_again(segments, alive, left)
-        for name in ("keys", "checks", "offsets", "tops", "rows", "values"):
+        for name in ("keys", "offsets", "common", "tops"):
             assert np.array_equal(getattr(merged.postings, name), getattr(built.postings, name)), name
+        every = [slice(0, len(built.postings))]
+        assert all(map(np.array_equal, merged.postings.entries(every), built.postings.entries(every)))
+        assert merged.postings.all.holds(len(built.postings))
         for name in ("rows", "ids", "id_offsets", "ranks"):
             assert np.array_equal(getattr(merged, name), getattr(built, name)), name
         if count:
@@ -222,7 +245,7 @@ def test_a_segment_comes_back_from_its_files(tmp_path: Path) -> None:
     files = write_segment(segment, tmp_path / SEGMENTS / "s")
     opened = open_segment(tmp_path, ListedSegment("s", 1, 3, 3, files))
     assert [opened.id(n) for n in range(3)] == ["p007", "p014", "p021"]
-    assert np.array_equal(opened.postings.rows, segment.postings.rows)
+    assert np.array_equal(opened.postings.packed, segment.postings.packed)
     assert opened.holding(np.array([2, 3, 4, 77])).tolist() == [False, True, True]
 
 

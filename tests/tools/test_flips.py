@@ -31,7 +31,7 @@ def test_no_flipped_bit_changes_an_answer_in_silence(flips: Flips) -> None:
 
 def test_another_answer_is_noticed(flips: Flips, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Pages, "_check", lambda pages, page: None)
-    path = next(flips.place.rglob("posting_values.npy"))
+    path = next(flips.place.rglob("posting_packed.npy"))
     size, place = path.stat().st_size, 0
     while not flips.tally.contradictions and place < 40:
         place += 2

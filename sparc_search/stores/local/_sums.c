@@ -11,7 +11,7 @@
 #error "postings are little-endian, and read as they are"
 #endif
 
-enum { ROWS, VALUES, BEGINS, ENDS, WEIGHTS, SUMS, WANTED, BUFFERS };
+enum { PACKED, FRAME, BEGINS, ENDS, WEIGHTS, SUMS, WANTED, BUFFERS };
 
 enum { AT_ONCE = 64, LANES = 8 };
 
@@ -26,101 +26,124 @@ static double real(uint16_t bits)
 
 static Py_ssize_t length(const Py_buffer *buffer, size_t item) { return buffer->len / (Py_ssize_t)item; }
 
-/* Whether rows have 16 bits: those of a segment with so few passages do. */
-static int narrow(const Py_buffer *buffers) { return buffers[ROWS].len == buffers[VALUES].len; }
+/* Postings, each a number of `width` bits: the row in the lowest, above it how far the value is above the least. */
+typedef struct {
+    const uint8_t *data;
+    int row_bits, width;
+    uint64_t row_mask, mask;
+    uint32_t least;
+} Packed;
 
-/* Terms, and what is wrong with them. */
-static const char *check(const Py_buffer *buffers)
+enum { ROW_BITS, VALUE_BITS, LEAST, FRAME_PARTS, SPARE = 8 };
+
+static inline uint64_t posting_at(const Packed *packed, int64_t number)
 {
-    const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;
+    uint64_t bits;
+    const uint64_t first = (uint64_t)number * (uint64_t)packed->width;
+    memcpy(&bits, packed->data + first / 8, sizeof bits);
+    return bits >> first % 8 & packed->mask;
+}
+
+static inline uint64_t row_of(const Packed *packed, uint64_t posting) { return posting & packed->row_mask; }
+
+static inline double value_of(const Packed *packed, uint64_t posting)
+{
+    return real((uint16_t)(packed->least + (uint32_t)(posting >> packed->row_bits)));
+}
+
+/* Postings and terms, and what is wrong with them. */
+static const char *check(const Py_buffer *buffers, Packed *packed)
+{
+    const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf, *frame = buffers[FRAME].buf;
     const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof(double));
-    const Py_ssize_t postings = length(&buffers[VALUES], sizeof(uint16_t));
     if (length(&buffers[BEGINS], sizeof *begins) != terms || length(&buffers[ENDS], sizeof *ends) != terms
-        || (!narrow(buffers) && length(&buffers[ROWS], sizeof(uint32_t)) != postings))
+        || length(&buffers[FRAME], sizeof *frame) != FRAME_PARTS || buffers[PACKED].len < SPARE)
         return "arrays of different lengths";
+    if (frame[ROW_BITS] < 0 || frame[ROW_BITS] > 40 || frame[VALUE_BITS] < 0 || frame[VALUE_BITS] > 16)
+        return "postings of a kind that is not known";
+    packed->data = buffers[PACKED].buf;
+    packed->row_bits = (int)frame[ROW_BITS];
+    packed->width = (int)(frame[ROW_BITS] + frame[VALUE_BITS]);
+    packed->row_mask = ((uint64_t)1 << packed->row_bits) - 1;
+    packed->mask = ((uint64_t)1 << packed->width) - 1;
+    packed->least = (uint32_t)frame[LEAST];
+    const int64_t most = packed->width ? (buffers[PACKED].len - SPARE) * 8 / packed->width : INT64_MAX;
     for (Py_ssize_t term = 0; term < terms; term++)
-        if (begins[term] < 0 || ends[term] > postings) return "postings that are not there";
+        if (begins[term] < 0 || ends[term] > most) return "postings that are not there";
     return NULL;
 }
 
-/* The two sums for rows of one type. */
-#define SUMS_OF(ROW, add, reach, look)                                                                              \
-    static const char *add(const Py_buffer *buffers)                                                                \
-    {                                                                                                               \
-        const ROW *rows = buffers[ROWS].buf;                                                                        \
-        const uint16_t *values = buffers[VALUES].buf;                                                               \
-        const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;                                     \
-        const double *weights = buffers[WEIGHTS].buf;                                                               \
-        double *sums = buffers[SUMS].buf;                                                                           \
-        const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof *weights);                                        \
-        const Py_ssize_t count = length(&buffers[SUMS], sizeof *sums);                                              \
-        for (Py_ssize_t term = 0; term < terms; term++)                                                             \
-            for (int64_t i = begins[term]; i < ends[term]; i++) {                                                   \
-                if ((Py_ssize_t)rows[i] >= count) return "a row that is not there";                                 \
-                sums[rows[i]] += weights[term] * real(values[i]);                                                   \
-            }                                                                                                       \
-        return NULL;                                                                                                \
-    }                                                                                                               \
-                                                                                                                    \
-    /* The first place whose row is not below the wanted one. It is probably near: steps double. */                 \
-    static int64_t reach(const ROW *rows, int64_t from, int64_t to, uint32_t wanted)                                \
-    {                                                                                                               \
-        int64_t step = 1;                                                                                           \
-        while (from + step < to && rows[from + step] < wanted) {                                                    \
-            from += step;                                                                                           \
-            step *= 2;                                                                                              \
-        }                                                                                                           \
-        if (from + step < to) to = from + step;                                                                     \
-        while (from < to) {                                                                                         \
-            int64_t middle = from + (to - from) / 2;                                                                \
-            if (rows[middle] < wanted) from = middle + 1;                                                           \
-            else to = middle;                                                                                       \
-        }                                                                                                           \
-        return from;                                                                                                \
-    }                                                                                                               \
-                                                                                                                    \
-    static const char *look(const Py_buffer *buffers)                                                               \
-    {                                                                                                               \
-        const ROW *rows = buffers[ROWS].buf;                                                                        \
-        const uint32_t *wanted = buffers[WANTED].buf;                                                               \
-        const uint16_t *values = buffers[VALUES].buf;                                                               \
-        const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;                                     \
-        const double *weights = buffers[WEIGHTS].buf;                                                               \
-        double *sums = buffers[SUMS].buf;                                                                           \
-        const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof *weights);                                        \
-        const Py_ssize_t count = length(&buffers[SUMS], sizeof *sums);                                              \
-        if (length(&buffers[WANTED], sizeof *wanted) != count) return "arrays of different lengths";                \
-        for (Py_ssize_t term = 0; term < terms; term++) {                                                           \
-            int64_t at = begins[term];                                                                              \
-            for (Py_ssize_t i = 0; i < count; i++) {                                                                \
-                at = reach(rows, at, ends[term], wanted[i]);                                                        \
-                if (at >= ends[term]) break;                                                                        \
-                if (rows[at] == wanted[i]) sums[i] += weights[term] * real(values[at]);                             \
-            }                                                                                                       \
-        }                                                                                                           \
-        return NULL;                                                                                                \
-    }
+static const char *add(const Packed *packed, const Py_buffer *buffers)
+{
+    const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf;
+    const double *weights = buffers[WEIGHTS].buf;
+    double *sums = buffers[SUMS].buf;
+    const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof *weights);
+    const uint64_t count = (uint64_t)length(&buffers[SUMS], sizeof *sums);
+    for (Py_ssize_t term = 0; term < terms; term++)
+        for (int64_t i = begins[term]; i < ends[term]; i++) {
+            const uint64_t posting = posting_at(packed, i), row = row_of(packed, posting);
+            if (row >= count) return "a row that is not there";
+            sums[row] += weights[term] * value_of(packed, posting);
+        }
+    return NULL;
+}
 
-SUMS_OF(uint16_t, add_narrow, reach_narrow, look_narrow)
-SUMS_OF(uint32_t, add_wide, reach_wide, look_wide)
+/* The first place whose row is not below the wanted one. It is probably near: steps double. */
+static int64_t reach(const Packed *packed, int64_t from, int64_t to, uint64_t wanted)
+{
+    int64_t step = 1;
+    while (from + step < to && row_of(packed, posting_at(packed, from + step)) < wanted) {
+        from += step;
+        step *= 2;
+    }
+    if (from + step < to) to = from + step;
+    while (from < to) {
+        int64_t middle = from + (to - from) / 2;
+        if (row_of(packed, posting_at(packed, middle)) < wanted) from = middle + 1;
+        else to = middle;
+    }
+    return from;
+}
+
+static const char *look(const Packed *packed, const Py_buffer *buffers)
+{
+    const int64_t *begins = buffers[BEGINS].buf, *ends = buffers[ENDS].buf, *wanted = buffers[WANTED].buf;
+    const double *weights = buffers[WEIGHTS].buf;
+    double *sums = buffers[SUMS].buf;
+    const Py_ssize_t terms = length(&buffers[WEIGHTS], sizeof *weights);
+    const Py_ssize_t count = length(&buffers[SUMS], sizeof *sums);
+    if (length(&buffers[WANTED], sizeof *wanted) != count) return "arrays of different lengths";
+    for (Py_ssize_t term = 0; term < terms; term++) {
+        int64_t at = begins[term];
+        for (Py_ssize_t i = 0; i < count; i++) {
+            at = reach(packed, at, ends[term], (uint64_t)wanted[i]);
+            if (at >= ends[term]) break;
+            const uint64_t posting = posting_at(packed, at);
+            if (row_of(packed, posting) == (uint64_t)wanted[i]) sums[i] += weights[term] * value_of(packed, posting);
+        }
+    }
+    return NULL;
+}
 
 PyDoc_STRVAR(add_up_doc,
-"add_up(rows, values, begins, ends, weights, sums)\n\n"
-"For each term t and each i from begins[t] to ends[t]: sums[rows[i]] += weights[t] * values[i].\n"
-"Rows are uint16 or uint32.");
+"add_up(packed, frame, begins, ends, weights, sums)\n\n"
+"For each term t and each posting from begins[t] to ends[t]: sums[its row] += weights[t] * its value.\n"
+"See `packed_postings`.");
 
 PyDoc_STRVAR(look_up_doc,
-"look_up(rows, values, begins, ends, weights, sums, wanted)\n\n"
-"The same for some rows (`wanted`, uint32, ascending) only: sums[i] is that of row wanted[i].");
+"look_up(packed, frame, begins, ends, weights, sums, wanted)\n\n"
+"The same for some rows (`wanted`, int64, ascending) only: sums[i] is that of row wanted[i].");
 
-typedef const char *Sum(const Py_buffer *);
+typedef const char *Sum(const Packed *, const Py_buffer *);
 
-static PyObject *sum_with(Sum *narrow_sum, Sum *wide_sum, Py_buffer *buffers, int count)
+static PyObject *sum_with(Sum *sum, Py_buffer *buffers, int count)
 {
     const char *wrong;
+    Packed packed;
     Py_BEGIN_ALLOW_THREADS
-    wrong = check(buffers);
-    if (!wrong) wrong = (narrow(buffers) ? narrow_sum : wide_sum)(buffers);
+    wrong = check(buffers, &packed);
+    if (!wrong) wrong = sum(&packed, buffers);
     Py_END_ALLOW_THREADS
     for (int i = 0; i < count; i++) PyBuffer_Release(&buffers[i]);
     if (wrong) {
@@ -134,20 +157,20 @@ static PyObject *add_up(PyObject *module, PyObject *arguments)
 {
     (void)module;
     Py_buffer buffers[BUFFERS];
-    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*w*", &buffers[ROWS], &buffers[VALUES], &buffers[BEGINS],
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*w*", &buffers[PACKED], &buffers[FRAME], &buffers[BEGINS],
                           &buffers[ENDS], &buffers[WEIGHTS], &buffers[SUMS]))
         return NULL;
-    return sum_with(add_narrow, add_wide, buffers, WANTED);
+    return sum_with(add, buffers, WANTED);
 }
 
 static PyObject *look_up(PyObject *module, PyObject *arguments)
 {
     (void)module;
     Py_buffer buffers[BUFFERS];
-    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*w*y*", &buffers[ROWS], &buffers[VALUES], &buffers[BEGINS],
+    if (!PyArg_ParseTuple(arguments, "y*y*y*y*y*w*y*", &buffers[PACKED], &buffers[FRAME], &buffers[BEGINS],
                           &buffers[ENDS], &buffers[WEIGHTS], &buffers[SUMS], &buffers[WANTED]))
         return NULL;
-    return sum_with(look_narrow, look_wide, buffers, BUFFERS);
+    return sum_with(look, buffers, BUFFERS);
 }
 
 /* The highest of AT_ONCE numbers and zero, by lanes that a compiler can put side by side. */

@@ -2,8 +2,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 def add_up(
-    rows: NDArray[np.uint16] | NDArray[np.uint32],
-    values: NDArray[np.uint16],
+    packed: NDArray[np.uint8],
+    frame: NDArray[np.int64],
     begins: NDArray[np.int64],
     ends: NDArray[np.int64],
     weights: NDArray[np.float64],
@@ -11,13 +11,13 @@ def add_up(
     /,
 ) -> None: ...
 def look_up(
-    rows: NDArray[np.uint16] | NDArray[np.uint32],
-    values: NDArray[np.uint16],
+    packed: NDArray[np.uint8],
+    frame: NDArray[np.int64],
     begins: NDArray[np.int64],
     ends: NDArray[np.int64],
     weights: NDArray[np.float64],
     sums: NDArray[np.float64],
-    wanted: NDArray[np.uint32],
+    wanted: NDArray[np.int64],
     /,
 ) -> None: ...
 def kth_highest(numbers: NDArray[np.float64], k: int, /) -> float: ...

@@ -55,9 +55,9 @@ def _postings(view: LocalView, field: str, name: str) -> Iterator[tuple[NDArray[
     query = hashed({field: {name: 1.0}})
     for segment, alive in _segments(view):
         for entries in segment.postings.find(query).entries:
-            numbers, values = segment.postings.rows[entries], unshorten(segment.postings.values[entries])
+            numbers, short = segment.postings.entries([entries])
             kept = slice(None) if alive is None else alive[numbers]
-            yield segment.rows[numbers[kept]], values[kept]
+            yield segment.rows[numbers[kept]], unshorten(short[kept])
 
 
 def feature_statistics(view: LocalView, field: str, name: str, bins: int) -> FeatureStatistics:

@@ -18,7 +18,7 @@ from ...errors import DiskFull, IndexDamaged, IndexFailure, IndexLocked, IndexMi
 from ..standard_words import holds
 from .checksums import FROM_OUTSIDE, changed, crc
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Number of everything in an index folder: tables, phrase blocks, features, segments."""
 
 FILE: Final = "index.db"

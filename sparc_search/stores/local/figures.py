@@ -57,8 +57,8 @@ def of_postings(postings: Postings, names: Iterable[str], alive: Mask | None = N
         for field in FIELDS:
             count, total = 0, 0.0
             for entries in postings.find(hashed({field: {name: 1.0}})).entries:
-                kept = slice(None) if alive is None else alive[postings.rows[entries]]
-                values = unshorten(postings.values[entries])[kept]
+                rows, short = postings.entries([entries])
+                values = unshorten(short if alive is None else short[alive[rows]])
                 count, total = count + len(values), total + float(values.sum(dtype=np.float64))
             by_field.append((count, total))
         found[name] = FeatureFigures(name, *by_field)

@@ -13,11 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .postings import Postings, Query, Terms, kth
+from .postings import COMMON, Postings, Query, Terms, kth
 from .segment import Mask
-
-COMMON: Final = 4
-"""A feature is common if more than one row in so many has it."""
 
 WORTHWHILE: Final = 120_000
 """Postings of common features below which everything is just added up."""

@@ -15,7 +15,8 @@ from ..array_writer import ArrayWriter
 from ..derived_files import Files, map_array, save_array
 from ..vector_index import write_faiss
 from . import figures
-from .postings import Postings, largest, offset_type, row_type
+from .packed_postings import SPARE, Entries, Frame, frame_of, pack
+from .postings import NO_TOPS, Postings, offset_type, with_tops
 from .segment import Mask, Segment, ranks_of
 from .segment_files import FAISS, POSTINGS, finished
 
@@ -55,9 +56,9 @@ def merge_segments(
 
 
 def _write_figures(names: Iterable[str], folder: Path, count: int) -> None:
-    keys, checks, offsets, tops, rows, values = (map_array(folder, f"posting_{name}") for name in POSTINGS)
-    merged = Postings(keys, checks, offsets, tops, rows, values)
-    figures.write(figures.chosen(figures.of_postings(merged, names), count), folder)
+    keys, offsets, frame, packed, common, tops = (map_array(folder, f"posting_{name}") for name in POSTINGS)
+    postings = Postings(keys, offsets, frame, packed, common, tops)
+    figures.write(figures.chosen(figures.of_postings(postings, names), count), folder)
 
 
 def _numbered(segments: Sequence[Segment], alive: Sequence[Mask | None]) -> tuple[list[_Piece], int]:
@@ -93,29 +94,42 @@ def _write_vectors(pieces: Sequence[_Piece], folder: Path, step: int = 16_384) -
 
 
 def _write_postings(pieces: Sequence[_Piece], count: int, folder: Path) -> None:
-    total = sum(len(piece.segment.postings.rows) for piece in pieces)
-    types: dict[str, DTypeLike] = {"keys": "u8", "checks": "u4", "offsets": offset_type(total), "tops": "u2"}
-    types |= {"rows": row_type(count), "values": "u2"}
+    total, frame = sum(len(piece.segment.postings) for piece in pieces), _frame(pieces, count)
+    types: dict[str, DTypeLike] = {"keys": "u8", "offsets": offset_type(total), "packed": "u1"}
     with ExitStack() as stack:
-        keys, checks, offsets, tops, rows, values = (
+        keys, offsets, packed = (
             stack.enter_context(ArrayWriter(folder, f"posting_{name}", dtype)) for name, dtype in types.items()
         )
         offsets.append(np.zeros(1, np.int64))
+        written, rest = 0, Entries(np.zeros(0, np.int64), np.zeros(0, np.uint16))
         for part in _parts(pieces, -(-total // AT_ONCE)):
-            offsets.append(rows.length + np.cumsum(part.counts))
+            offsets.append(written + np.cumsum(part.counts))
             keys.append(part.keys)
-            checks.append(part.checks)
-            tops.append(largest(part.values, np.append(0, np.cumsum(part.counts))))
-            rows.append(part.rows)
-            values.append(part.values)
+            written += len(part.rows)
+            rows, values = np.concatenate([rest.rows, part.rows]), np.concatenate([rest.values, part.values])
+            whole = len(rows) // 8 * 8  # eight postings end with a byte, whatever their width
+            packed.append(pack(frame, rows[:whole], values[:whole]))
+            rest = Entries(rows[whole:], values[whole:])
             for piece in pieces:
                 piece.segment.postings.release()
+        packed.append(pack(frame, *rest))
+        packed.append(np.zeros(SPARE, np.uint8))
+    of_keys, of_offsets, data = (map_array(folder, f"posting_{name}") for name in types)
+    merged = with_tops(Postings(of_keys, of_offsets, np.array(frame), data, *NO_TOPS), count)
+    for name in set(POSTINGS) - set(types):
+        save_array(folder, f"posting_{name}", getattr(merged, name))
+
+
+def _frame(pieces: Sequence[_Piece], count: int) -> Frame:
+    """One that holds what stands in any of them."""
+    frames = [piece.segment.postings.all.frame for piece in pieces if len(piece.segment.postings)]
+    least = min((frame.least for frame in frames), default=0)
+    return frame_of(count, least, max((frame.most for frame in frames), default=least))
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
     keys: NDArray[np.uint64]  # (features,)
-    checks: NDArray[np.uint32]  # (features,)
     counts: NDArray[np.int64]  # (features,)
     rows: NDArray[np.int64]  # (postings,)
     values: NDArray[np.uint16]  # (postings,)
@@ -134,30 +148,22 @@ def _cut(piece: _Piece, low: int, high: int) -> _Part:
     first = int(np.searchsorted(postings.keys, np.uint64(low)))
     last = int(np.searchsorted(postings.keys, np.uint64(high), "right"))
     offsets = postings.offsets[first : last + 1]
-    entries = slice(int(offsets[0]), int(offsets[-1]))
-    rows = piece.rows[postings.rows[entries]]
+    numbers, values = postings.entries([slice(int(offsets[0]), int(offsets[-1]))])
+    rows = piece.rows[numbers]
     feature = np.repeat(np.arange(last - first), np.diff(offsets))
     kept = rows >= 0
     counts = np.bincount(feature[kept], minlength=last - first)
-    return _Part(
-        postings.keys[first:last], postings.checks[first:last], counts, rows[kept], postings.values[entries][kept]
-    )
+    return _Part(postings.keys[first:last], counts, rows[kept], values[kept])
 
 
 def _merged(parts: Sequence[_Part]) -> _Part:
     """One part of several; a feature that stands in more than one of them has its rows together."""
-    keys = np.concatenate([part.keys for part in parts])
-    checks = np.concatenate([part.checks for part in parts])
     counts = np.concatenate([part.counts for part in parts])
-    order = np.lexsort((checks, keys))
-    first = np.ones(len(order), bool)
-    first[1:] = (keys[order][1:] != keys[order][:-1]) | (checks[order][1:] != checks[order][:-1])
-    group = np.empty(len(order), np.int64)
-    group[order] = np.cumsum(first) - 1
+    keys, group = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
     posting_group = np.repeat(group, counts)
     by_group = np.argsort(posting_group, kind="stable")  # rows of later segments are higher, so they stay ascending
-    sizes = np.bincount(posting_group, minlength=int(first.sum()))
+    sizes = np.bincount(posting_group, minlength=len(keys))
     filled = sizes > 0
     rows = np.concatenate([part.rows for part in parts])[by_group]
     values = np.concatenate([part.values for part in parts])[by_group]
-    return _Part(keys[order][first][filled], checks[order][first][filled], sizes[filled], rows, values)
+    return _Part(keys[filled], sizes[filled], rows, values)

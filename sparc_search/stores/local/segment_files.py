@@ -22,7 +22,8 @@ from .segment import Segment
 
 _OWN = ("rows", "ids", "id_offsets", "ranks")
 _DENSE = ("vectors", "scales")
-POSTINGS = ("keys", "checks", "offsets", "tops", "rows", "values")
+POSTINGS = ("keys", "offsets", "frame", "packed", "common", "tops")
+_SMALL = ("frame", "common", "tops")
 FAISS = "dense.faiss"
 _KINDS = (".npy", ".faiss", ".json")
 
@@ -37,11 +38,16 @@ def write_segment(segment: Segment, folder: Path) -> Files:
         save_array(folder, name, getattr(segment, name))
     for name in _DENSE:
         save_array(folder, name, getattr(segment.dense, name))
-    for name in POSTINGS:
-        save_array(folder, f"posting_{name}", getattr(segment.postings, name))
+    write_postings(segment.postings, folder)
     write_faiss(segment.dense.vectors, segment.dense.scales, folder / FAISS)
     figures.write(segment.figures() or {}, folder)
     return finished(folder)
+
+
+def write_postings(postings: Postings, folder: Path) -> None:
+    """Write the files of the inverted index."""
+    for name in POSTINGS:
+        save_array(folder, f"posting_{name}", getattr(postings, name))
 
 
 def finished(folder: Path) -> Files:
@@ -91,7 +97,8 @@ def open_segment(folder: Path, listed: ListedSegment) -> Segment:
     pages = open_pages(folder, listed.files)
     own = {name: _whole(pages[f"{name}.npy"]) for name in _OWN}
     posting_pages = {name: pages[f"posting_{name}.npy"] for name in POSTINGS}
-    postings = Postings(**{name: file.array() for name, file in posting_pages.items()}, pages=posting_pages)
+    arrays = {name: _whole(file) if name in _SMALL else file.array() for name, file in posting_pages.items()}
+    postings = Postings(**arrays, pages=posting_pages)
     vectors, scales = pages["vectors.npy"].array(), _whole(pages["scales.npy"])
     faiss_file = folder / FAISS if FAISS in listed.files else None
     dense = VectorIndex(vectors, scales, faiss_file, [pages[name] for name in ("vectors.npy", FAISS) if name in pages])

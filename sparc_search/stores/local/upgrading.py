@@ -1,7 +1,7 @@
-"""From format 2 to format 3 without the model: the same rows, with checksums, in a folder beside the old one.
+"""From format 2 to today's without the model: the same rows, with checksums, in a folder beside the old one.
 
-Blocks, features and segments stay as they are. Format 2 had no checksums of rows, so whatever can tell that it is
-damaged is asked first: a copy must not make damage look sound.
+Features stay as they are; blocks and postings hold the same numbers, coded anew. Format 2 had no checksums of rows, so
+whatever can tell that it is damaged is asked first: a copy must not make damage look sound.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ import logging
 import shutil
 import sqlite3
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ...errors import IndexDamaged
-from ..block_layout import CHECKED_FROM, FIELDS, HEAD
-from ..derived_files import Files, check_sums
+from ..derived_files import Files, check_sums, map_array
 from ..features import decode_features
+from ..older_block import decode_older
+from ..phrase_block import encode
 from . import database, rows
 from .changes import UNKNOWN, note_batch
+from .checksums import crc
 from .layout import SEGMENTS, clear
-from .segment_files import ListedSegment, finished, list_segment
+from .postings import packed
+from .segment_files import ListedSegment, finished, list_segment, write_postings
 
 log = logging.getLogger(__name__)
 
@@ -43,10 +46,12 @@ _PASSAGES: Final = f"""
     FROM (SELECT *, joints AS borders, NULL AS encoded_text, NULL AS alignment FROM old.passages)
     WHERE row BETWEEN ? AND ?
 """
+_OLD_ENCODED: Final = """
+    SELECT passage, p.id, block, features FROM old.encoded JOIN old.passages p ON p.row = passage
+    WHERE passage BETWEEN ? AND ?
+"""
 _ENCODED: Final = """
-    INSERT INTO encoded (passage, block, features, block_checksum, features_checksum)
-    SELECT passage, block, features, crc(p.id, block), crc(p.id, features)
-    FROM old.encoded JOIN old.passages p ON p.row = passage WHERE passage BETWEEN ? AND ?
+    INSERT INTO encoded (passage, block, features, block_checksum, features_checksum) VALUES (?, ?, ?, ?, ?)
 """
 _WHOLE: Final = (
     "INSERT INTO tags SELECT key, value, passage FROM old.tags",
@@ -72,8 +77,9 @@ def copy_index(old: Path, new: Path) -> None:
     database.create(new, str(facts["encoder"]))
     with database.opened(new, writable=True) as connection:
         connection.execute("ATTACH ? AS old", (f"{(old / database.FILE).absolute().as_uri()}?mode=ro",))
-        for table, query in (("documents", _DOCUMENTS), ("passages", _PASSAGES), ("passages", _ENCODED)):
-            _copy(connection, table, query)
+        _copy(connection, "documents", _DOCUMENTS)
+        _copy(connection, "passages", _PASSAGES)
+        _copy_encoded(connection)
         with database.transaction(connection):
             _copy_the_rest(connection, facts)
             for name, first, last, passages, files in segments:
@@ -82,12 +88,8 @@ def copy_index(old: Path, new: Path) -> None:
 
 
 def _check(connection: sqlite3.Connection) -> None:
-    """What format 2 can tell of its rows: the sums within blocks, and those that zlib keeps."""
-    at = FIELDS["checksum"][1]
-    for block, features in connection.execute("SELECT block, features FROM encoded"):
-        sound = zlib.crc32(block[CHECKED_FROM:]) == int.from_bytes(block[at : at + 4], "little")
-        if not sound or len(block) < HEAD.itemsize:
-            raise IndexDamaged("a phrase block of the older index is damaged")
+    """What format 2 can tell of its rows, besides blocks: the sums that zlib keeps."""
+    for (features,) in connection.execute("SELECT features FROM encoded"):
         decode_features(features)
     for id, text in connection.execute("SELECT id, text FROM documents"):
         try:
@@ -96,11 +98,28 @@ def _check(connection: sqlite3.Connection) -> None:
             raise rows.changed_text(id) from error
 
 
-def _copy(connection: sqlite3.Connection, table: str, query: str) -> None:
+def _ranges(connection: sqlite3.Connection, table: str) -> Iterator[tuple[int, int]]:
     (last,) = connection.execute(f"SELECT coalesce(max(row), 0) FROM old.{table}").fetchone()
     for begin in range(1, last + 1, _AT_ONCE):
+        yield begin, begin + _AT_ONCE - 1
+
+
+def _copy(connection: sqlite3.Connection, table: str, query: str) -> None:
+    for some in _ranges(connection, table):
         with database.transaction(connection):
-            connection.execute(query, (begin, begin + _AT_ONCE - 1))
+            connection.execute(query, some)
+
+
+def _copy_encoded(connection: sqlite3.Connection) -> None:
+    for some in _ranges(connection, "passages"):
+        with database.transaction(connection):
+            connection.executemany(_ENCODED, map(_anew, connection.execute(_OLD_ENCODED, some)))
+
+
+def _anew(row: tuple[int, str, bytes, bytes]) -> tuple[int, bytes, bytes, int, int]:
+    passage, id, older, features = row
+    block = encode(decode_older(older))
+    return passage, block, features, crc(id, block), crc(id, features)
 
 
 def _copy_the_rest(connection: sqlite3.Connection, facts: dict[str, str | int]) -> None:
@@ -114,5 +133,9 @@ def _copy_the_rest(connection: sqlite3.Connection, facts: dict[str, str | int]) 
 
 def _copy_segment(old: Path, new: Path, files: Files) -> Files:
     check_sums(old, files)
-    shutil.copytree(old, new)
+    shutil.copytree(old, new, ignore=shutil.ignore_patterns("posting_*"))
+    keys, offsets, numbers, values = (
+        map_array(old, f"posting_{name}") for name in ("keys", "offsets", "rows", "values")
+    )
+    write_postings(packed(keys, offsets, numbers, values, len(map_array(old, "rows"))), new)
     return finished(new)

@@ -20,7 +20,8 @@ from ..block_checks import block_problems
 from ..derived_files import check_sums
 from ..features import FieldValues, decode_features
 from . import database, layout, rows
-from .postings import hash_of
+from .packed_postings import Entries
+from .postings import Postings, hash_of
 from .segment import Segment
 from .segment_files import ListedSegment, listed_segments, open_segment
 
@@ -176,7 +177,7 @@ def _segment(folder: Path, listed: ListedSegment, seen: _SeenRows) -> tuple[list
     except IndexDamaged as error:
         return [Problem(where, error.message, listed.name)], 0
     problems = list(_structure(segment)) or list(_content(segment, seen))
-    return [Problem(where, what, listed.name) for what in problems], len(segment.postings.rows)
+    return [Problem(where, what, listed.name) for what in problems], len(segment.postings)
 
 
 def _structure(segment: Segment) -> Iterator[str]:
@@ -192,13 +193,13 @@ def _structure(segment: Segment) -> Iterator[str]:
         yield "ids do not fit their offsets"
     if len(segment.dense.vectors) != size or len(segment.dense.scales) != size:
         yield "there are more or fewer vectors than passages"
-    if len(postings.offsets) != len(postings.keys) + 1 or len(postings.checks) != len(postings.keys):
+    if len(postings.offsets) != len(postings.keys) + 1:
         yield "features do not fit their offsets"
     elif np.any(postings.keys[1:] < postings.keys[:-1]) or np.any(postings.offsets[1:] <= postings.offsets[:-1]):
         yield "features are out of order"
-    elif postings.offsets[-1] != len(postings.rows) or len(postings.rows) != len(postings.values):
+    elif not postings.all.holds(len(postings)):
         yield "postings do not fit their offsets"
-    elif len(postings.rows) and postings.rows.max() >= size:
+    elif any(entries.rows.max(initial=-1) >= size for _, entries in _in_steps(postings)):
         yield "a posting is out of range"
 
 
@@ -218,23 +219,25 @@ def _content(segment: Segment, seen: _SeenRows) -> Iterator[str]:
 
 def _row_sums(segment: Segment) -> NDArray[np.uint64]:
     """A number for each row that depends on all its postings: the sum, modulo 2^64, of hash times value."""
-    postings, sums = segment.postings, np.zeros(len(segment), np.uint64)
-    mixed = postings.keys ^ postings.checks
-    step = 1 << 16  # features at a time
-    for begin in range(0, len(mixed), step):
-        offsets = postings.offsets[begin : begin + step + 1]
-        entries = slice(int(offsets[0]), int(offsets[-1]))
-        weights = np.repeat(mixed[begin : begin + step], np.diff(offsets)) * postings.values[entries].astype(np.uint64)
-        np.add.at(sums, postings.rows[entries], weights)
+    sums = np.zeros(len(segment), np.uint64)
+    for keys, entries in _in_steps(segment.postings):
+        np.add.at(sums, entries.rows, keys * entries.values)
     return sums
+
+
+def _in_steps(postings: Postings) -> Iterator[tuple[NDArray[np.uint64], Entries]]:
+    """All postings, and the key of each, some features at a time."""
+    step = 1 << 16
+    for begin in range(0, len(postings.keys), step):
+        keys, offsets = postings.keys[begin : begin + step], postings.offsets[begin : begin + step + 1]
+        yield keys.repeat(np.diff(offsets)), postings.entries([slice(int(offsets[0]), int(offsets[-1]))])
 
 
 def _feature_sum(fields: list[FieldValues]) -> int:
     total = 0
     for values in fields:
         for name, value in zip(values.names, values.values.tolist(), strict=True):
-            key, check = hash_of(values.field, name)
-            total += (key ^ check) * value
+            total += hash_of(values.field, name) * value
     return total % (1 << 64)
 
 

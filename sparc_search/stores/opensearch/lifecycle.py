@@ -15,7 +15,7 @@ from ...errors import IndexDamaged, IndexFailure, IndexMismatch, IndexNotFound
 from ...mappings import index_bodies
 from ...records import FIELDS
 from .failures import Conflict, Refused
-from .names import FORMAT, Names, Version, writing
+from .names import FORMAT, OLDEST, Names, Version, writing
 from .server import LOADING, Server
 from .state import ServerState, read_state, write_state
 from .understood import understood
@@ -72,7 +72,7 @@ def check(meta: Meta, encoder: str, shown: str) -> None:
     """`IndexMismatch` if the version cannot be used with this format and model."""
     if meta.format > FORMAT:
         raise IndexMismatch(f"{shown} has format {meta.format}, this version knows {FORMAT}", "upgrade sparc-search")
-    if meta.format < FORMAT:
+    if meta.format < OLDEST:
         raise IndexMismatch(
             f"{shown} has format {meta.format}, this version needs {FORMAT}",
             "make it anew with `sparc-search ingest --rebuild PATH`; the old one serves until then",

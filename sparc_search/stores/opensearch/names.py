@@ -3,8 +3,8 @@
 NAME                        alias of the passages that are served
 NAME-documents              alias of the documents they belong to, of the state and of the statistics
 NAME-control                index with the lease of the one writer, and which versions there are
-NAME-1-20261116t101500-3f2a a version: its passages; format, time and identity are in its name
-NAME-1-…-3f2a-documents     its documents
+NAME-2-20261116t101500-3f2a a version: its passages; format, time and identity are in its name
+NAME-2-…-3f2a-documents     its documents
 …-write-4c1e…               alias of each, which the one writer has given it: writing asks for an alias, so nothing is
                             made by a slip, and nobody else writes (see fencing.py)
 """
@@ -19,8 +19,11 @@ from typing import Final
 
 from ...errors import UsageError
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Number of everything on the server: index bodies, phrase blocks, what stands in which document."""
+
+OLDEST: Final = 1
+"""Read and written to as well: only its blocks differ, and each says by its number how it is to be read."""
 
 _NAME = re.compile("[a-z0-9][a-z0-9_-]{0,99}")
 _TAKEN: Final = ("-documents", "-control", "-write")

@@ -19,7 +19,7 @@ from . import lifecycle, pause
 from .engine import OpenSearchEngine, take_lease
 from .failures import Refused
 from .lease import Lease, holder_of
-from .names import FORMAT, Version, writing
+from .names import FORMAT, OLDEST, Version, writing
 from .options import Options
 from .server import LOADING, ONCE, Server
 from .state import ServerState, read_state, write_state
@@ -99,7 +99,7 @@ def restore(options: Options, source: Path, *, replacing: bool) -> dict[str, obj
 
 def _saved(snapshot: Any, source: Path) -> Version:
     """The version that a snapshot holds."""
-    made = re.compile(rf".+-{FORMAT}-\d{{8}}t\d{{6}}-[0-9a-f]{{8}}")
+    made = re.compile(rf".+-[{OLDEST}-{FORMAT}]-\d{{8}}t\d{{6}}-[0-9a-f]{{8}}")
     found = [Version(name) for name in snapshot["indices"] if made.fullmatch(name)]
     whole = [version for version in found if version.documents in snapshot["indices"]]
     if len(whole) != 1 or snapshot["state"] != "SUCCESS":

@@ -116,6 +116,15 @@ def test_a_version_that_does_not_fit(opensearch: Engine, store: Any, change: dic
             opensearch.open(writable=writable)
 
 
+def test_a_version_of_0_1_0_is_read_and_written_to(opensearch: Engine, store: Any, toy_encoder: Encoder) -> None:
+    """Only its blocks differ: see `test_golden`."""
+    meta(opensearch, store, format=1)
+    store.close()
+    with opensearch.open() as store:
+        store.add(encode_all([plain("other", "Something else.")], toy_encoder))
+        assert near(store) == {"alps/0", "alps/1", "seas/0", "other/0"}
+
+
 def test_another_format_is_made_anew(opensearch: Engine, store: Any, toy_encoder: Encoder) -> None:
     meta(opensearch, store, format=0)
     store.close()
