@@ -20,6 +20,8 @@ _STRONG_PAIR = 0.45
 """Where all weights are painted, a pair has a bracket if it weighs this share of the heaviest n-gram."""
 _FAINT = 0.05
 """Fewer points are no number to read."""
+_IDEOGRAPHS = "\u2e80"
+"""From here on characters are words by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,9 @@ class PaintedPiece:
     """Above it, if a bracket begins here: what the pair is worth."""
     grams: str
     """The numbers of the n-grams it is painted for."""
+    opens: bool
+    """It begins a word of several pieces, which stays on one line; `closes`: it ends one."""
+    closes: bool
 
 
 def painted(
@@ -56,10 +61,12 @@ def painted(
     alone = {mark.piece: mark for mark in marks if mark.n == 1}
     pairs = [mark for mark in marks if mark.n > 1]
     levels = _levels(pairs)
-    made, at = [], 0
+    made, befores = [], _befores(text, pieces)
+    goes_on = [
+        not befores[position] and _one_word(*pieces[position - 1 : position + 1]) for position in range(len(pieces))
+    ]
     for position, piece in enumerate(pieces):
-        before = ("" if piece.text.startswith("##") else " ") if piece.title else text[at : piece.start]
-        at = at if piece.title else max(piece.end, at)
+        within, on = goes_on[position], position + 1 < len(pieces) and goes_on[position + 1]
         own = alone.get(position)
         over = [mark for mark in pairs if mark.piece <= position < mark.piece + mark.n]
         drawn = _shades(own, most) + [_bracket(mark, position, levels[mark.piece, mark.n]) for mark in over]
@@ -69,7 +76,7 @@ def painted(
         made.append(
             PaintedPiece(
                 number=position,
-                before=before,
+                before=befores[position],
                 text=_short(piece.text.removeprefix("##") if piece.title else piece.text),
                 piece=piece,
                 inside=bool(chosen and chosen[0] < position <= chosen[1]),
@@ -77,9 +84,31 @@ def painted(
                 points=_points([own] if own else []) if points else "",
                 over=_points(begins) if points else "",
                 grams=" ".join(str(numbers[mark.name]) for mark in [*([own] if own else []), *over]) if numbers else "",
+                opens=on and not within,
+                closes=within and not on,
             )
         )
     return made
+
+
+def _befores(text: str, pieces: Sequence[Piece]) -> list[str]:
+    """What stands between each piece and the one before it."""
+    found, at = [], 0
+    for piece in pieces:
+        if piece.title:
+            found.append("" if piece.text.startswith("##") else " ")
+        else:
+            found.append(text[at : piece.start])
+            at = max(piece.end, at)
+    return found
+
+
+def _one_word(last: Piece | None = None, piece: Piece | None = None) -> bool:
+    """Whether letters meet letters where two pieces touch."""
+    if not last or not piece or last.title != piece.title:
+        return False
+    meeting = last.text[-1:], piece.text.removeprefix("##")[:1]
+    return all(letter.isalnum() and letter < _IDEOGRAPHS for letter in meeting)
 
 
 def _short(text: str) -> str:

@@ -61,3 +61,19 @@ def test_on_the_passage_page_no_pair_bleeds_into_its_words(client: TestClient) -
     ]
     assert shaded == [(number, weight > 0) for number, weight in enumerate(weights)]
     assert "b0-first" in page
+
+
+def test_the_pieces_of_a_word_stay_together() -> None:
+    text = "Eugénie, of 北京 x."
+    places = [(0, 4), (4, 7), (7, 8), (9, 11), (12, 13), (13, 14), (15, 16), (16, 17)]
+    pieces = [Piece("##al", 0, 0, True), *(Piece(text[start:end], start, end, False) for start, end in places)]
+    drawn = painted(text, pieces, [], None, most=1.0)
+    assert [one.text for one in drawn if one.opens] == ["Eugé"]
+    assert [one.text for one in drawn if one.closes] == ["nie"]
+    title = [Piece(name, 0, 0, True) for name in ("su", "##e", "##z", "canal")]
+    assert [(one.opens, one.closes) for one in painted("", title, [], None, most=1.0)] == [
+        (True, False),
+        (False, False),
+        (False, True),
+        (False, False),
+    ]
