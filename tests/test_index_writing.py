@@ -119,7 +119,7 @@ def test_keywords_are_settings(index: Index, toy_plugin: Path, monkeypatch: pyte
     monkeypatch.setenv("SPARC_SEARCH_TOP_K", "2")
     with Index.open(str(index.settings.index), encoder="toy", strategy="sparse") as other:
         assert (other.settings.top_k, other.ask(WHEN).strategy, other.settings.encoder) == (2, "sparse", "toy")
-    for wrong, error in (({"stratgy": "x"}, "strategy"), ({"top_k": 0}, "1 or more"), ({"strategy": "x"}, "hybrid")):
+    for wrong, error in (({"stratgy": "x"}, "strategy"), ({"top_k": 0}, "from 1 to"), ({"strategy": "x"}, "hybrid")):
         with pytest.raises(ConfigError, match=error):
             Index.open(index.settings.index, **wrong)
     with pytest.raises(PluginError, match="opensearch"):

@@ -164,17 +164,16 @@ def test_health_says_which_state_is_served_though_nobody_asks(tmp_path: Path, to
 
 
 def test_a_model_that_is_not_found_here_is_told_once(
-    tmp_path: Path, toy_plugin: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, toy_plugin: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = Settings(index=tmp_path / "index", encoder="toy")
     with Index.create(settings=settings) as index:
         index.ingest(eiger(tmp_path, 1801))
     with Index(settings) as index, served(create_app(index)) as address:
         index.prepare()
-        with monkeypatch.context() as patch:
-            newer_toy(patch)
-            with Index(settings) as other:
-                assert other.reencode() is not None
+        newer = __import__("sparc_search_toy_encoder").ToyEncoder("toy-2")  # which the server cannot open by its name
+        with Index(settings, encoder=newer) as other:
+            assert other.reencode() is not None
         assert soon(lambda: get(address, "healthz").json().get("behind", False))
         assert Load(address).ask() == (200, "1801")
         time.sleep(3 * watching.SECONDS)
