@@ -9,11 +9,13 @@ from .measurements import Report
 
 
 def name_of(report: Report) -> str:
-    """What a run is called: its system, strategy and what was switched off."""
+    """What a run is called: its system, strategy, what was switched off and whether passages were read again."""
     if "scores" in report:
         return "closed"
     words = [report.get("system") or "sparc-search", report.get("strategy") or ""]
     words += [f"without {part}" for part in report.get("without") or ()]
+    if (read := report.get("read") or "never") != "never":
+        words.append(f"read {read}")
     return ", ".join(word for word in words if word)
 
 

@@ -11,6 +11,7 @@ import pytest
 from sparc_search.evaluation.comparisons import comparison_table
 from sparc_search.evaluation.measurements import KeptMeasurements, OpenRun, open_runs
 from sparc_search.evaluation.published import TABLE_1, TABLE_2, TABLE_3, TABLE_5
+from sparc_search.evaluation.runs_table import name_of
 from sparc_search.evaluation.tables import MISSING, NOT_OURS, OURS, TITLES, page, table_1, table_2, table_3, table_5
 
 
@@ -127,3 +128,8 @@ def test_a_kept_measurement_is_not_made_again(tmp_path: Path) -> None:
 def test_tables_are_whole(name: str) -> None:
     rows = TITLES[name][1]({}).splitlines()
     assert len({row.count(" | ") for row in rows[2:]}) == 1
+
+
+@pytest.mark.parametrize(("read", "name"), [(None, "hybrid"), ("never", "hybrid"), ("auto", "hybrid, read auto")])
+def test_a_run_says_whether_passages_were_read_again(read: str | None, name: str) -> None:
+    assert name_of({"strategy": "hybrid", "without": (), **({"read": read} if read else {})}) == f"sparc-search, {name}"
