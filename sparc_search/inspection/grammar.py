@@ -90,7 +90,12 @@ def _term(match: re.Match[str], keys: Collection[str]) -> Term:
         return Term(Condition(key, value, negated, least, below), limit)
     if limit:
         raise GrammarError("only weights have limits", "write start:word>0.8, or end:, or lex:", *match.span())
-    return Term(Condition(_field(match, key, keys), value, negated, whole=quoted and key in ("", "text", "title")))
+    whole = (quoted or _needs_quotes(key, value)) and key in (
+        "",
+        "text",
+        "title",
+    )  # as it will be written, and read again
+    return Term(Condition(_field(match, key, keys), value, negated, whole=whole))
 
 
 def _field(match: re.Match[str], key: str, keys: Collection[str]) -> str:

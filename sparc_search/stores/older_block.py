@@ -47,7 +47,10 @@ def decode_older(data: bytes) -> PhraseBlock:
     head: Any = np.frombuffer(data[: _HEAD.itemsize].ljust(_HEAD.itemsize, b"\0"), _HEAD)[0]
     if not is_older(data) or zlib.crc32(data[CHECKED_FROM:]) != head["checksum"]:
         raise damaged("of the older index has changed bytes")
-    return _Reader(data, {name: int(head[name]) for name in (*_SIZES, *_KINDS)}, head).block()
+    try:
+        return _Reader(data, {name: int(head[name]) for name in (*_SIZES, *_KINDS)}, head).block()
+    except (ValueError, IndexError, TypeError, KeyError) as error:  # the sum is right: its number is that of another
+        raise damaged("of the older index is none") from error
 
 
 class _Reader:
@@ -78,6 +81,8 @@ class _Reader:
         lex_impacts = self._floats(has["terms"], has["impact_bytes"])
         sparse = self._sparse(tokens, kept)
         offsets = unpack_offsets(has["offset_kind"], self._take(tokens * int(OFFSET_BYTES[has["offset_kind"]])))
+        if self._at != len(self._data):
+            raise ValueError("bytes are left, or missing")
         split = has["start_matrices"]
         start, end = (
             Phrases(positions[side], vectors[side], scales[side][0], spans[side], scales[side][1], tuple(own))

@@ -36,9 +36,11 @@ Array = NDArray[Any]
 
 def decode_batch(blocks: Sequence[bytes], *, check: bool = False) -> BlockBatch:
     """At least one block, end to end; `IndexDamaged` if bytes are missing or, with `check`, changed."""
-    if any(map(is_older, blocks)):
-        return batch_of([decode_older(data) if is_older(data) else block_of(decode_batch([data])) for data in blocks])
     try:
+        if any(map(is_older, blocks)):
+            return batch_of(
+                [decode_older(data) if is_older(data) else block_of(decode_batch([data])) for data in blocks]
+            )
         heads = read_heads(blocks)
         if check:
             _check_sums(blocks, heads)

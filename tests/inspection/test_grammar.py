@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sparc_search.inspection.grammar import GrammarError, read, readable, text_of
@@ -71,6 +71,8 @@ def test_a_field_that_is_nearly_one_is_named() -> None:
 
 
 @settings(max_examples=40)
+@example("--")
+@example("-- -a:b")
 @given(st.text(max_size=40))
 def test_whatever_is_typed_is_read_or_refused(text: str) -> None:
     refused: list[GrammarError] = []

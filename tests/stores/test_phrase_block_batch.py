@@ -78,6 +78,16 @@ def test_damage_is_a_clear_error(block: PhraseBlock, data: st.DataObject) -> Non
         decode_batch([stored, bytes(flipped)], check=True)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_block_whose_number_became_the_older_one_is_damaged(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    stored = bytearray(encode(random_block(rng, int(rng.integers(1, 60)))))
+    stored[3] = 2
+    for others in ([], [encode(random_block(rng, 20))]):
+        with pytest.raises(IndexDamaged, match="phrase block"):
+            decode_batch([*others, bytes(stored)], check=True)
+
+
 def test_blocks_of_other_dimensions_do_not_go_together() -> None:
     block = random_block(np.random.default_rng(6), 30)
     with pytest.raises(IndexDamaged, match="another shape"):

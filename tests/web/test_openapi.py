@@ -8,6 +8,7 @@ from typing import Any
 import hypothesis
 import schemathesis
 from jsonschema import Draft202012Validator
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
 from sparc_search.index import Index
@@ -109,4 +110,7 @@ def test_limits_stand_in_the_document(index: Index) -> None:
 def test_every_answer_is_as_described(case: Any, make_index: MakeIndex) -> None:
     if not APP:
         APP["app"] = create_app(make_index())
-    case.call_and_validate(app=APP["app"], base_url="http://127.0.0.1:8000")
+    # What is typed into the box of Discover has a grammar that no pattern describes (tests/inspection/test_grammar.py).
+    typed = "/discover" in case.path and "q" in (case.query or {})
+    refusable = [positive_data_acceptance] if typed else []
+    case.call_and_validate(app=APP["app"], base_url="http://127.0.0.1:8000", excluded_checks=refusable)
