@@ -223,7 +223,9 @@ def _options(body: Mapping[str, Any], state: AppState) -> dict[str, Any]:
 async def passage(request: Request) -> Response:
     """`GET /api/passages/{id}`."""
     state = state_of(request)
-    wanted = requests.passage_of(request.path_params["id"], request.query_params, state.parameters, strict=True)
+    wanted = requests.passage_of(
+        requests.id_in(request.path_params), request.query_params, state.parameters, strict=True
+    )
     return await reply(request, lambda: inspection.to_json(passage_view(state.index, wanted)))
 
 

@@ -49,7 +49,9 @@ class ShadedToken:
 async def page(request: Request) -> Response:
     """`GET /passages/{id}`."""
     state = state_of(request)
-    wanted = requests.passage_of(request.path_params["id"], request.query_params, state.parameters, strict=False)
+    wanted = requests.passage_of(
+        requests.id_in(request.path_params), request.query_params, state.parameters, strict=False
+    )
     every = request.query_params.get("rows") == "all"
     return await page_response(request, "passage.html", lambda: _view(state.index, wanted, every, state.limits.string))
 

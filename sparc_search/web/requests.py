@@ -249,6 +249,11 @@ class PassageRequest:
         return self.page(**{"token": None, "phrase": "", "span": None, **choice})
 
 
+def id_in(path: Mapping[str, str]) -> str:
+    """The id of an address. The router drops a line end that is all of it, and without an id a text would be meant."""
+    return path["id"] or "\n"
+
+
 def passage_of(passage_id: str, query: QueryParams, known: ApiParameters, *, strict: bool) -> PassageRequest:
     """What an address asks of a passage."""
     strictly = known.passage if passage_id else known.trying

@@ -460,3 +460,8 @@ def test_two_phrases_side_by_side(client: TestClient) -> None:
     assert client.get("/api/why", params={"q": WHY, "against": "1", "against_phrase": "x"}).status_code == 409
     assert client.get("/api/why", params={"q": WHY, "against_index": "x"}).status_code == 404
     assert client.get("/api/why", params={"q": WHY, "weights": "all"}).json()["a"]["weights"]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/passages/%0A", "/passages/%0A"])
+def test_a_line_end_is_the_id_of_no_passage(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 404
