@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from docx import Document as Document_docx
 from openpyxl import Workbook
+from written_archive import archive
 from written_pdf import pdf
 
 from sparc_search.loaders import blocks
@@ -53,15 +54,6 @@ AROUND = {
 }
 NESTED = "<text:list><item><text:p>x</text:p>", "</item></text:list>"
 WORD = "xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'"
-
-
-def archive(**members: str) -> bytes:
-    """A zip archive; in a name two underscores are a slash, and one is a full stop."""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as file:
-        for name, text in members.items():
-            file.writestr(name.replace("__", "/").replace("_", "."), text)
-    return data.getvalue()
 
 
 def odt(body: str) -> bytes:

@@ -6,20 +6,12 @@ from collections.abc import Callable
 from datetime import date
 
 import pytest
+from written_archive import archive
 
 from sparc_search.loaders.resuming import Item
 from sparc_search.records import Document
 
 Items, One, Reject = Callable[..., list[Item]], Callable[..., Document], Callable[..., str]
-
-
-def archive(**members: str) -> bytes:
-    """A zip archive; of a name, two underscores are a slash and one a full stop."""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as file:
-        for name, text in members.items():
-            file.writestr(name.replace("__", "/").replace("_", "."), text)
-    return data.getvalue()
 
 
 def test_odt(one: One) -> None:
