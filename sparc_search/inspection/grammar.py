@@ -90,11 +90,8 @@ def _term(match: re.Match[str], keys: Collection[str]) -> Term:
         return Term(Condition(key, value, negated, least, below), limit)
     if limit:
         raise GrammarError("only weights have limits", "write start:word>0.8, or end:, or lex:", *match.span())
-    whole = (quoted or _needs_quotes(key, value)) and key in (
-        "",
-        "text",
-        "title",
-    )  # as it will be written, and read again
+    # What is written in quotes is read as whole, so whatever has to be written so is whole from the beginning.
+    whole = key in ("", "text", "title") and (quoted or _needs_quotes(key, value))
     return Term(Condition(_field(match, key, keys), value, negated, whole=whole))
 
 
